@@ -8,6 +8,7 @@ from fast.runs.files import free_folder
 from fast.runs.job import train as train_run
 from fast.tasks import task_meant
 from fast.training.compose import TrainConfig, configure
+from pdai.goal import train_until
 from pdai.run import Run
 from pdai.show.progress import DISPLAY, QUIET
 from pdai.solving.hints import hint_at_exact
@@ -41,6 +42,8 @@ def train(
     if display is not QUIET:
         announce(config.task)
         hint_at_exact(config)
+    if config.run.tv:
+        return train_until(config, display).run
     folder, _ = train_run(config, display=display)
     return Run(folder)
 

@@ -64,6 +64,11 @@ class Loss:
         return 0.1
 
     @property
+    def anneals(self) -> bool:
+        """True if it reads rewards at ends alone, so that they may be `R^beta` meanwhile."""
+        return False
+
+    @property
     def unit(self) -> str:
         """The unit of its values, for the axis of a plot; empty if it has none."""
         return ""
@@ -88,6 +93,11 @@ class TrajectoryLoss(Loss, ABC):
     Subclasses define `value`. The gradient with respect to the policy's parameters goes through the
     terms, by the fastest way that the policy has.
     """
+
+    @property
+    def anneals(self) -> bool:
+        """True unless it has inputs of its own, which may hold rewards."""
+        return type(self).context is TrajectoryLoss.context
 
     @abstractmethod
     def value(self, steps: Steps, log_z: Float[Array, ""], key: PRNGKeyArray) -> Float[Array, ""]:

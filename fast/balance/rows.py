@@ -231,11 +231,11 @@ class LaterRows:
         """The terms of a block, whose read-outs are given unless the network is Markovian."""
         full = self.given.with_arrays(arrays)
         block, cached = self.pick((self.rows, self.activations), numbers)
+        seen = jax.vmap(self.environment.observe)(block.before)
         if read_outs is None:
-            seen = jax.vmap(self.environment.observe)(block.before)
             return row_terms(full, self.environment, block, full.network.recall(seen, cached))
         assert isinstance(full.network, WithHead), full.network
-        outputs = full.network.head.recall(read_outs, cached)
+        outputs = full.network.after(read_outs, seen, cached)
         return row_terms(full, self.environment, block, outputs)
 
     def with_first(self, first: Float[Array, "3 batch"]) -> Float[Array, "3 batch time"]:

@@ -18,26 +18,30 @@ from fast.dynamics.base import (
     ReadOutsAlong,
 )
 from fast.dynamics.perceptron import Perceptron
+from fast.dynamics.state_table import StateTable, with_table
 from fast.environments import AbstractEnvironment
+from reference.arguments import require
 
 Network = AbstractDynamics[Any]
 
 
 class WithHead(AbstractDynamics[Latent]):
-    """Latent dynamics, and a perceptron on their read-out.
+    """Latent dynamics, a perceptron on their read-out, and a table by state beside it, if any.
 
     Attributes:
         dynamics: the dynamics of the latent.
         head: the perceptron.
+        table: the table.
     """
 
     needs_head: ClassVar[bool] = False
     dynamics: AbstractDynamics[Latent]
     head: Perceptron
+    table: StateTable | None
     output: int = eqx.field(static=True)
 
     def __init__(self, dynamics: AbstractDynamics[Latent], head: Perceptron):
-        self.dynamics, self.head = dynamics, head
+        self.dynamics, self.head, self.table = dynamics, head, None
         self.output = head.biases[-1].shape[-1]
 
     @property
@@ -60,20 +64,36 @@ class WithHead(AbstractDynamics[Latent]):
     def unroll(self, observations: FeaturesAlong) -> ReadOutsAlong:
         return self.recall(observations, ())
 
+    def after(
+        self, read_out: ReadOut, observation: Features, products: Activations = ()
+    ) -> ReadOut:
+        """The outputs, given the read-out, and the products of the head where they are known."""
+        return with_table(self.table, self.head.recall(read_out, products), observation)
+
     def record(self, latent: Latent, observation: Features) -> tuple[ReadOut, Activations]:
         """The outputs, and the products of the head, after its input if that has a history."""
         read_out = self.dynamics.read(latent, observation)
         outputs, products = self.head.record(read_out)
+        outputs = with_table(self.table, outputs, observation)
         return outputs, products if self.is_markovian else (read_out, *products)
 
     def recall(self, observations: FeaturesAlong, activations: Activations) -> ReadOutsAlong:
         products = activations if self.is_markovian else activations[1:]
-        return self.head.recall(self.dynamics.unroll(observations), products)
+        return self.after(self.dynamics.unroll(observations), observations, products)
 
 
 @dataclass(frozen=True)
 class HeadOptions(DynamicsOptions[Network]):
     """A cell with a perceptron on its read-out."""
+
+    table_rows: int = 0
+    """Rows of a table of logits by state, added to the head and to a learned backward policy; its
+    entries are not counted in the parameters. States that share a row are told apart by the head.
+    0 for none."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self, "table_rows", 0 <= self.table_rows <= 2**24, "lie from 0 to 2^24")
 
     def cell(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> Network:
         """The latent dynamics without their head."""

@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Float, PRNGKeyArray
 
 from fast.dynamics.base import Features
 from fast.dynamics.perceptron import Perceptron
+from fast.dynamics.state_table import StateTable, with_table
 from fast.tracing import built
 
 # An additive mask. The paper multiplies by {1, -inf}, which turns a negative logit into +inf.
@@ -95,13 +96,14 @@ class AbstractStateBackward(AbstractBackwardPolicy):
 
 
 class LearnedBackward(AbstractStateBackward):
-    """A perceptron on the features of the state."""
+    """A perceptron on the features of the state, and a table by state beside it, if any."""
 
     head: Perceptron
+    table: StateTable | None = None
 
     def logits(self, observation: Features) -> ByParent:
-        """The outputs of the perceptron."""
-        return self.head(observation)
+        """The outputs of the perceptron, and those of the table."""
+        return with_table(self.table, self.head(observation), observation)
 
 
 class LiftedBackward(AbstractBackwardPolicy):

@@ -146,7 +146,7 @@ def _arrive_where(
     assert isinstance(network, WithHead), network
     latent = network.advance(latent, observation)
     read_out = network.dynamics.read(latent, observation)
-    return latent, _evaluate_where(active, network.head, read_out), (read_out,)
+    return latent, _evaluate_where(active, network.after, read_out, observation), (read_out,)
 
 
 def _evaluate_where(

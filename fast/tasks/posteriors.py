@@ -102,9 +102,9 @@ class StructureTask(_Posterior):
     """
 
     name: ClassVar[str] = "structure"
-    # Few paths lead to good graphs through good ones: docs/posteriors.md has five seeds of each.
+    # Few paths lead to good graphs through good ones: docs/posteriors.md compares these options.
     defaults: ClassVar[Mapping[str, Any]] = MappingProxyType(
-        {**_Posterior.defaults, "epsilon": 1.0, "epsilon_until": 0.8}
+        {**_Posterior.defaults, "anneal": 0.6, "p_b": "learned", "learning_rate": 3e-3}
     )
     has_graphs: ClassVar[bool] = True
     has_networks: ClassVar[bool] = True

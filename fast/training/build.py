@@ -9,11 +9,13 @@ import jax
 from jaxtyping import PRNGKeyArray
 
 from fast.dynamics.base import DynamicsOptions
+from fast.dynamics.head import WithHead
 from fast.dynamics.own import OwnDynamics, check_network
+from fast.dynamics.state_table import empty_table
 from fast.environments import AbstractEnvironment
 from fast.environments.features import feature_count
 from fast.parts import name_of_part
-from fast.policies.backward import BackwardOptions
+from fast.policies.backward import BackwardOptions, LearnedBackward
 from fast.policies.policy import AnyPolicy, Policy, count_parameters
 from fast.training.compose import TrainConfig
 from reference.errors import InputError
@@ -70,13 +72,25 @@ def make_policy(
         return Policy(network, backward, environment.actions, has_flow)
 
     if width is not None:
-        return build(width)
+        return _tabled(build(width), dynamics, parents)
     if isinstance(dynamics, OwnDynamics):
         # Built in a separate trace, so that leaked references to its arrays are noticed.
         network = eqx.filter_eval_shape(lambda: fitted(dynamics, p_b, build).network)
         seen = jax.eval_shape(environment.observe, environment.initial())
         check_network(config.name_of("dynamics"), network, seen, environment.horizon)
-    return fitted(dynamics, p_b, build)
+    return _tabled(fitted(dynamics, p_b, build), dynamics, parents)
+
+
+def _tabled(policy: Policy, dynamics: DynamicsOptions[Any], parents: int) -> Policy:
+    """The policy with tables beside its head and its learned `p_B`, if the dynamics ask for any."""
+    rows, absent = getattr(dynamics, "table_rows", 0), {"is_leaf": lambda leaf: leaf is None}
+    if rows and isinstance(policy.network, WithHead):
+        table = empty_table(rows, policy.network.output)
+        policy = eqx.tree_at(lambda p: p.network.table, policy, table, **absent)
+    if rows and isinstance(policy.backward, LearnedBackward):
+        table = empty_table(rows, parents)
+        policy = eqx.tree_at(lambda p: p.backward.table, policy, table, **absent)
+    return policy
 
 
 def fitted(

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from fast.parts import (
     CHOICES,
     DEFAULTS,
-    DYNAMICS,
     Chosen,
     choose,
     name_of_part,
@@ -36,6 +35,15 @@ if TYPE_CHECKING:
     from fast.sampling.replay import NoReplay
 
 FORMAT = 4
+# Options that configurations of this format did not have at first, with what they meant then.
+ADDED: dict[str, Any] = {
+    "table_rows": 0,
+    "table_learning_rate": 1e-2,
+    "anneal": 0.0,
+    "anneal_from": 0.01,
+    "tv": 0.0,
+    "tv_seconds": 600.0,
+}
 # The parts that every run has.
 FIXED: dict[str, type] = {
     "sampling": SamplingOptions,
@@ -81,6 +89,7 @@ class TrainConfig:
     def __post_init__(self) -> None:
         self._check_loss()
         self._check_dynamics()
+        self._check_annealing()
         self._check_replay()
         self._check_frozen()
         self.dynamics.check(self)
@@ -126,6 +135,16 @@ class TrainConfig:
         if self.p_b.reads_latent and dynamics.is_markovian:
             raise InputError(
                 f"p_b lifted with dynamics {name}: there is no latent to read; use --p-b learned"
+            )
+
+    def _check_annealing(self) -> None:
+        if not self.sampling.anneal:
+            return
+        if not self.loss.anneals or self.dynamics.method != "networks" or self.factors.frozen:
+            raise InputError(
+                f"anneal with loss {self.name_of('loss')}, dynamics {self.name_of('dynamics')} and "
+                f"{len(self.factors.frozen)} frozen runs: rewards are annealed at the ends of "
+                "trajectories alone; use --anneal 0, or a loss such as tb without frozen runs"
             )
 
     def _check_replay(self) -> None:
@@ -331,6 +350,7 @@ def from_json(data: Mapping[str, Any], source: str) -> TrainConfig:
     wanted = set(CHOICES).union(
         *(option_names(chosen.options) for part, chosen in parts.items() if part != "factors")
     )
+    values = {name: ADDED[name] for name in wanted & set(ADDED)} | values
     missing = wanted - {"out", *values, *unused(owner, values)}
     unknown = set(values) - wanted - option_names(Factors)
     if missing or unknown or "out" in values:
@@ -342,9 +362,12 @@ def from_json(data: Mapping[str, Any], source: str) -> TrainConfig:
 
 
 def usual_options(owner: type[Task], options: Mapping[str, Any]) -> dict[str, Any]:
-    """The defaults of a task, overridden by the defaults of the chosen dynamics."""
-    chosen = options.get("dynamics", owner.defaults.get("dynamics", DYNAMICS.usual))
-    return {**owner.defaults, **DEFAULTS.get(DYNAMICS.name_of(chosen) or "", {})}
+    """The defaults of a task, overridden by those of the chosen dynamics and loss."""
+    usual = dict(owner.defaults)
+    for part in ("dynamics", "loss"):
+        chosen = options.get(part, usual.get(part, CHOICES[part].usual))
+        usual |= DEFAULTS.get(CHOICES[part].name_of(chosen) or "", {})
+    return usual
 
 
 def choices(owner: type[Task], options: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from fast.environments import AbstractEnvironment
 from fast.policies.policy import Sampler
 from fast.sampling.actions import Exploration
 from fast.sampling.replay import Buffer
+from fast.sampling.trajectories import Trajectories
 from fast.training.combined import FrozenSamplers
 from fast.training.compose import TrainConfig
 from fast.training.options import SamplingOptions
@@ -42,6 +43,20 @@ def exploration(sampling: SamplingOptions, steps: int, step: Int[Array, ""]) -> 
     """The exploration in one of the steps: the share of random actions falls linearly, to 0."""
     decay = jnp.clip(1 - step / (sampling.epsilon_until * steps), 0, 1)
     return Exploration(sampling.epsilon and sampling.epsilon * decay, sampling.temperature)
+
+
+def annealed(
+    trajectories: Trajectories, sampling: SamplingOptions, steps: int, step: Int[Array, ""]
+) -> Trajectories:
+    """Trajectories with `beta log R` in the place of `log R`.
+
+    `beta = anneal_from^(1 - step / (anneal steps))`, and 1 from then on.
+    """
+    if not sampling.anneal:
+        return trajectories
+    left = jnp.clip(1 - step / (sampling.anneal * steps), 0, 1)
+    beta = sampling.anneal_from**left
+    return trajectories._replace(log_reward=beta * trajectories.log_reward)
 
 
 class Method(ABC):

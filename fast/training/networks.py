@@ -17,7 +17,7 @@ from fast.sampling.replay import Buffer, add, choose, empty_buffer
 from fast.sampling.trajectories import uniforms
 from fast.training.build import make_policy
 from fast.training.combined import combined_loss
-from fast.training.method import FIRST_BATCH, Gradient, Method, exploration
+from fast.training.method import FIRST_BATCH, Gradient, Method, annealed, exploration
 from fast.training.state import TrainState
 from fast.training.step import AXIS, Batch, loss_and_gradient, on_devices
 
@@ -104,6 +104,9 @@ class Networks(Method):
     ) -> tuple[Gradient, Buffer | None]:
         """The gradient on the batch of `draw_batch`; `key` and `axis` as in `loss_and_gradient`."""
         batch, buffer = self.draw_batch(environment, state, draws)
+        sampling, steps = self.config.sampling, self.config.optimiser.steps
+        trajectories = annealed(batch.trajectories, sampling, steps, state.step)
+        batch = batch._replace(trajectories=trajectories)
         loss, alone = self._loss(), self.config.run.seeds == 1
         gradient = loss_and_gradient(
             loss, environment, state.sampler, batch, key, axis=axis, skip_ended=alone

@@ -26,12 +26,18 @@ class SamplingOptions:
     """The share of the steps after which epsilon has fallen, linearly, to 0."""
     temperature: float = 1.0
     """Actions are drawn from softmax(log p_F / temperature) while training."""
+    anneal: float = 0.0
+    """The share of the steps over which the target is R^beta, beta rising to 1; 0 for never."""
+    anneal_from: float = 0.01
+    """beta at the first step; it rises in equal ratios."""
 
     def __post_init__(self) -> None:
         check_fields(self, stored=True)
         require_counts(self, "batch")
         require(self, "epsilon", 0 <= self.epsilon <= 1, "lie between 0 and 1")
         require(self, "epsilon_until", 0 < self.epsilon_until <= 1, "lie in (0, 1]")
+        require(self, "anneal", 0 <= self.anneal <= 1, "lie between 0 and 1")
+        require(self, "anneal_from", 0 < self.anneal_from <= 1, "lie in (0, 1]")
         require(self, "temperature", 0 < self.temperature < float("inf"), "be positive and finite")
 
 
@@ -43,39 +49,54 @@ class OptimiserOptions:
     """Gradient steps."""
     learning_rate: float = 1e-2
     """AdamW's learning rate for the policy."""
+    table_learning_rate: float = 1e-2
+    """Adam's learning rate for tables by state (--table-rows)."""
     schedule: Literal["cosine", "constant"] = "cosine"
     """Learning rate over the steps: down to zero along a cosine, or constant."""
 
     def __post_init__(self) -> None:
         check_fields(self, stored=True)
         require_counts(self, "steps")
-        rate = self.learning_rate
-        require(self, "learning_rate", 0 < rate < float("inf"), "be positive and finite")
+        for name in ("learning_rate", "table_learning_rate"):
+            rate = getattr(self, name)
+            require(self, name, 0 < rate < float("inf"), "be positive and finite")
 
     def for_network(self) -> "optax.GradientTransformation":
         """AdamW, clipped to norm 1."""
         import optax
 
-        schedules: dict[str, optax.Schedule] = {
-            "cosine": optax.cosine_decay_schedule(self.learning_rate, self.steps),
-            "constant": optax.constant_schedule(self.learning_rate),
-        }
         return optax.chain(
             optax.clip_by_global_norm(1.0),
-            optax.adamw(schedules[self.schedule], weight_decay=1e-4),
+            optax.adamw(self._schedule(self.learning_rate), weight_decay=1e-4),
         )
 
-    def make(self, log_z_learning_rate: float) -> "optax.GradientTransformation":
-        """AdamW on the policy and Adam on `log Z`, for a `Sampler`."""
+    def _schedule(self, rate: float) -> "optax.Schedule":
+        import optax
+
+        schedules: dict[str, optax.Schedule] = {
+            "cosine": optax.cosine_decay_schedule(rate, self.steps),
+            "constant": optax.constant_schedule(rate),
+        }
+        return schedules[self.schedule]
+
+    def make(
+        self, log_z_learning_rate: float, *, has_table: bool = False
+    ) -> "optax.GradientTransformation":
+        """AdamW on the policy, and Adam on `log Z` and on tables by state, for a `Sampler`."""
         import equinox as eqx
         import jax
         import optax
 
         def kinds(sampler: Any) -> Any:
-            every = jax.tree.map(lambda _: "policy", sampler)
+            every = jax.tree.map_with_path(
+                lambda path, _: "table" if ".table" in jax.tree_util.keystr(path) else "policy",
+                sampler,
+            )
             return eqx.tree_at(lambda tree: tree.log_z, every, "log_z")
 
         parts = {"policy": self.for_network(), "log_z": optax.adam(log_z_learning_rate)}
+        if has_table:
+            parts["table"] = optax.adam(self._schedule(self.table_learning_rate))
         return optax.partition(parts, kinds)
 
 
@@ -100,6 +121,11 @@ class RunOptions:
     """Steps between checkpoints, rounded up to hundreds: the most that a killed run loses."""
     max_states: int = 2_000_000
     """Problems of at most this many states are enumerated, and measured exactly where possible."""
+    tv: float = 0.0
+    """Train in rounds until the total variation to the target is certified to be at most this; 0
+    for one training of --steps."""
+    tv_seconds: float = 600.0
+    """With --tv: begin no round after this many seconds of training."""
     out: Path | None = None
     """The run folder, which must not exist yet. Default: runs/TASK-DYNAMICS-SEED, of several runs
     runs/TASK-COMMAND-SEED."""
@@ -109,6 +135,8 @@ class RunOptions:
         counts = ("seeds", "devices", "evaluations", "law_samples", "checkpoint_every")
         require_counts(self, *counts, "max_states")
         check_seeds(self.seed, self.seeds)
+        require(self, "tv", 0 <= self.tv < 1, "lie in (0, 1), or be 0 for none")
+        require(self, "tv_seconds", self.tv_seconds > 0, "be positive")
 
 
 @dataclass(frozen=True)

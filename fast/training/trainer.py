@@ -96,7 +96,8 @@ def _programs(config: TrainConfig) -> tuple[Any, jax.stages.Wrapped]:
     compilation.
     """
     method_class = METHODS[config.dynamics.method]
-    optimizer = config.optimiser.make(config.loss.log_z_learning_rate)
+    has_table = bool(getattr(config.dynamics, "table_rows", 0))
+    optimizer = config.optimiser.make(config.loss.log_z_learning_rate, has_table=has_table)
 
     def init(
         environment: AbstractEnvironment[Any], frozen: FrozenSamplers, seeds: Int[Array, " seeds"]

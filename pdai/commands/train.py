@@ -4,16 +4,18 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from fast.training.compose import TrainConfig, configure
 from pdai.arguments import config_of, options_class, scan, tasks_union
 from pdai.commands.accepting import Accepting
 from pdai.commands.tables import say, show
+from reference.certificates.statement import small
 from reference.errors import InputError
 
 if TYPE_CHECKING:
     from fast.measure.report import Report
+    from pdai.goal import Goal
 
 USUAL = "six6"
 
@@ -92,6 +94,7 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
             pdai train lines
             pdai train six6 --dynamics markov --seeds 3
             pdai train six6 --dynamics srwm --help-all
+            pdai train six6 --tv 0.05
             pdai train custom --problem my_module:MyProblem
             pdai train --resume runs/six6-gru-0
             pdai train --resume runs/six6-gru-0 --steps 20000
@@ -110,8 +113,6 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
         def run(self) -> None:
             """Trains, and prints the final figures to stdout."""
             self.begin()
-            from pdai.show.tables import expectations_table, report_table
-
             config = config_of(self.problem, chosen.task)
             if self.teach:
                 config = config.changed(loss="pdai.solving.teacher:Teacher")
@@ -126,27 +127,61 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
                     f"problem first, as pdai train {USUAL} --steps 500"
                 )
             done = _train(config, self.resume, self.steps, self.accept_changed, self.process)
-            if done is None:
-                return
-            folder, report = done
-            show(report_table(report))
-            if (features := expectations_table(report)) is not None:
-                show(features)
-            say(f"run folder: {folder}\nplot: {folder / 'plot.png'}")
+            if done is not None:
+                _show(done)
 
     return Train
 
 
+def _said(goal: "Goal") -> str:
+    """The end of a training towards a distance, in words."""
+    if goal.reached:
+        return goal.why
+    best = min(record["high"] for record in goal.rounds)
+    return (
+        f"not reached: {goal.why}; the least certified bound is {small(best, down=False)}. "
+        f"`pdai certify {goal.run.folder}` says what is missing, docs/what_now.md what helps"
+    )
+
+
+class _Done(NamedTuple):
+    """A finished training: its run folder and figures, and what became of the goal, if any."""
+
+    folder: Path
+    report: "Report"
+    goal: "Goal | None" = None
+
+
+def _show(done: _Done) -> None:
+    """Prints the final figures; exits with 1 if a goal was not reached."""
+    from pdai.show.tables import expectations_table, report_table
+
+    show(report_table(done.report))
+    if (features := expectations_table(done.report)) is not None:
+        show(features)
+    say(f"run folder: {done.folder}\nplot: {done.folder / 'plot.png'}")
+    if done.goal is not None:
+        say(_said(done.goal))
+        sys.exit(not done.goal.reached)
+
+
+def _end_of(goal: "Goal") -> _Done:
+    return _Done(goal.run.folder, goal.run.report, goal)
+
+
 def _train(
     config: TrainConfig, folder: Path | None, steps: int, accept_changed: bool, process: int
-) -> "tuple[Path, Report] | None":
+) -> _Done | None:
     """Starts or resumes a training; None in a process other than the first."""
     from fast.runs.display import announce
     from fast.runs.job import follow, resume, train
+    from pdai.goal import go_on, is_goal, train_until
     from pdai.run import Run
     from pdai.show.progress import DISPLAY
     from pdai.solving.hints import hint_at_exact
 
+    if folder is not None and is_goal(folder):
+        return _end_of(go_on(folder, DISPLAY))
     run, more = None, 0
     if folder is not None and (steps or process):
         run = Run(folder, accept_changed=accept_changed)
@@ -157,9 +192,11 @@ def _train(
         return None
     if run is not None:
         further = run.train(more, display=DISPLAY)
-        return further.folder, further.report
+        return _Done(further.folder, further.report)
     if folder is not None:
-        return resume(folder, display=DISPLAY, accept_changed=accept_changed)
+        return _Done(*resume(folder, display=DISPLAY, accept_changed=accept_changed))
     announce(config.task)
     hint_at_exact(config)
-    return train(config, display=DISPLAY)
+    if config.run.tv:
+        return _end_of(train_until(config, DISPLAY))
+    return _Done(*train(config, display=DISPLAY))

@@ -184,7 +184,7 @@ SIX6 = Setup(
     TableSequences.six6,
     lambda task: count_words(4, 8),
     seen=("last",),
-    defaults={**OPTIONS, "steps": 20_000, "epsilon": 0.0},
+    defaults={**OPTIONS, "steps": 20_000, "epsilon": 0.0, "table_rows": 131_072},
 )
 PHO4 = Setup(
     "pho4",

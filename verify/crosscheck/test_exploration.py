@@ -124,8 +124,8 @@ def test_a_policy_that_overflows_takes_legal_actions() -> None:
 @pytest.mark.catches(
     "epsilon stays where it began.",
     "fast/training/method.py",
-    "jnp.clip(1 - step / (",
-    "jnp.clip(1 - 0 * step / (",
+    "jnp.clip(1 - step / (sampling.epsilon_until",
+    "jnp.clip(1 - 0 * step / (sampling.epsilon_until",
 )
 @pytest.mark.crosscheck("fast.training.method.exploration")
 def test_exploration_falls_linearly_and_ends_where_the_configuration_says() -> None:

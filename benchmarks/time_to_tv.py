@@ -1,0 +1,131 @@
+"""Seconds until a sampler is near: `python benchmarks/time_to_tv.py [--seeds 5] [--only six6]`.
+
+Processor seconds, compilation included, until the exact TV of terminal states is below each
+distance, at log-spaced steps of one training of the default length, whose rate falls to zero at its
+end. Contestants: the task's defaults as they were before
+tables, annealing and learned `p_B`; as they are; the same with memory; and `pdai.solve`, which is
+exact. Every task here can be enumerated, so TV is exact and is not timed.
+"""
+
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+import pdai
+from benchmarks.harness import Spread, Table, machine, parser
+from fast.laws.enumeration import enumerate_environment
+from fast.laws.terminal_law import exact_law, has_exact_law, sampled_law, target_law
+from fast.training.compose import configure
+from fast.training.trainer import make_trainer
+from reference.metrics import total_variation
+
+DISTANCES = (0.2, 0.1, 0.05, 0.02, 0.01)
+BEFORE = {"table_rows": 0}
+TASKS: dict[str, dict[str, Any]] = {
+    "grid 16^2": {"task": "grid", "side": 16},
+    "grid 8^4": {"task": "grid", "side": 8, "dimension": 4},
+    "SIX6, both ends": {"task": "six6"},
+    "SIX6, appended": {"task": "six6", "build": "append"},
+    "Syn-8": {"task": "syn", "length": 8},
+    **{
+        f"posterior, {nodes} variables, {rows:,} rows, data {seed}": {
+            "task": "structure",
+            "nodes": nodes,
+            "rows": rows,
+            "data_seed": seed,
+            "steps": 3_000,
+            "learning_rate": 3e-3,
+        }
+        for nodes, rows, seed in [
+            *((4, 1_000, seed) for seed in range(5)),
+            *((5, 100, seed) for seed in range(2)),
+        ]
+    },
+}
+BEFORE_STRUCTURE = {**BEFORE, "anneal": 0.0, "p_b": "uniform"}
+
+
+def contestants(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """What is compared on a task, by name."""
+    before = BEFORE_STRUCTURE if options["task"] == "structure" else BEFORE
+    return {
+        "before": {**options, **before},
+        "now": dict(options),
+        "now, GRU+": {**options, "dynamics": "gru", "skip": True},
+    }
+
+
+def curve(options: dict[str, Any], seed: int) -> Iterator[tuple[float, float]]:
+    """Processor seconds and TV, at the end of each power of two times a hundred steps."""
+    config = configure(**options, seed=seed)
+    problem = config.problem()
+    environment = config.task.make_environment(problem, config.run.max_states)
+    enumeration = enumerate_environment(problem, environment, config.run.max_states)
+    target, clock = target_law(enumeration), time.process_time()
+    trainer = make_trainer(config, environment)
+    state, spent, step = trainer.init(), 0.0, 0
+    while step < config.optimiser.steps:
+        until = min(max(100, 2 * step), config.optimiser.steps)
+        while step < until:
+            state, info = trainer.advance(state, min(100, until - step))
+            step += min(100, until - step)
+        jax.block_until_ready(info)
+        spent += time.process_time() - clock
+        policy = state.policy(0)
+        law = (
+            exact_law(policy, enumeration, float64=False)
+            if has_exact_law(policy, enumeration)
+            else sampled_law(policy, environment, enumeration, 2**20, seed)
+        )
+        yield spent, float(total_variation(law.probabilities.tolist(), target.tolist()))
+        clock = time.process_time()
+
+
+def solved(options: Mapping[str, Any]) -> float:
+    """Processor seconds of `pdai.solve`, whose TV is zero up to its certified rounding."""
+    clock = time.process_time()
+    with tempfile.TemporaryDirectory() as folder:
+        rest = {k: v for k, v in options.items() if k not in ("task", "steps", "learning_rate")}
+        pdai.solve(options["task"], out=Path(folder) / "run", **rest)
+        return time.process_time() - clock
+
+
+def row_of(task: str, name: str, curves: list[list[tuple[float, float]]]) -> dict[str, Any]:
+    """The least, middle and largest seconds to each distance; "never" if a seed does not arrive."""
+    row: dict[str, Any] = {"task": task, "sampler": name}
+    for distance in DISTANCES:
+        first = [next((s for s, tv in one if tv < distance), None) for one in curves]
+        reached = [seconds for seconds in first if seconds is not None]
+        if len(reached) == len(first):
+            row[f"TV < {distance}, s"] = str(Spread(reached))
+        else:
+            row[f"TV < {distance}, s"] = f"{len(reached)} of {len(first)} seeds" if reached else "-"
+    row["last TV"] = str(Spread([one[-1][1] for one in curves]))
+    row["all steps, s"] = str(Spread([one[-1][0] for one in curves]))
+    return row
+
+
+def main() -> None:
+    """Prints a row for each task and sampler."""
+    command = parser(__doc__)
+    command.add_argument("--seeds", type=int, default=5)
+    command.add_argument("--only", default="", help="tasks whose names begin so")
+    asked = command.parse_args()
+    table = Table("python benchmarks/time_to_tv.py", asked.out, machine("jax"))
+    for task, options in TASKS.items():
+        if not task.lower().startswith(asked.only.lower()):
+            continue
+        seconds = [solved(options) for _ in range(asked.seeds)]
+        table.add(row_of(task, "pdai solve", [[(s, 0.0)] for s in seconds]))
+        for name, chosen in contestants(options).items():
+            table.add(row_of(task, name, [list(curve(chosen, s)) for s in range(asked.seeds)]))
+
+
+if __name__ == "__main__":
+    np.seterr(all="raise", under="ignore")
+    main()

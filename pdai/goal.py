@@ -1,0 +1,207 @@
+"""Training towards a distance: rounds of training and certificates, until TV is certified.
+
+Round k trains in `round-k` of its folder, and is certified at the level `LEVEL / 2^k`, so that the
+certificates of all rounds fail with probability at most `LEVEL` together. `rounds.json` is the log.
+What a round does follows from the log, so a killed command goes on where it was.
+"""
+
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fast.runs.display import Display
+from fast.runs.files import new_folder
+from fast.runs.job import complete, resume
+from fast.runs.records import is_finished, read_json, write_json
+from fast.training.compose import TrainConfig, from_json, to_json
+from pdai.certifying.certify import certify
+from pdai.certifying.target import Target
+from pdai.run import Run
+from reference.certificates.statement import small
+from reference.errors import InputError
+
+LOG, LEVEL = "rounds.json", 1e-6
+# Trajectories of a certificate, at most, and its seconds; the states of an exact one.
+SAMPLES, SECONDS, STATES = 1_000_000, 60.0, 100_000
+# A round helped if it leaves at most this share of the bound of the round before.
+HELPED = 0.7
+# Changes to try in turn, once longer training has stopped helping.
+CHANGES: tuple[Mapping[str, Any], ...] = ({"table_rows": 2**16}, {"anneal": 0.6})
+
+
+class Goal(NamedTuple):
+    """The end of a training towards a distance.
+
+    Attributes:
+        run: the run with the lowest certified bound.
+        reached: whether that bound is low enough.
+        rounds: the records of all rounds.
+        why: the reason why there was no further round.
+    """
+
+    run: Run
+    reached: bool
+    rounds: Sequence[Mapping[str, Any]]
+    why: str
+
+
+class _Plan(NamedTuple):
+    """A round to come.
+
+    Attributes:
+        start: the round from whose parameters it trains on; 0 for new ones.
+        options: the options that differ from those asked for.
+    """
+
+    start: int
+    options: Mapping[str, Any]
+
+    @property
+    def how(self) -> str:
+        """The plan in words."""
+        changed = ", ".join(f"{name} {value:,}" for name, value in self.options.items())
+        start = f"on from round {self.start}" if self.start else "from new parameters"
+        return f"{start}, {changed}" if changed else start
+
+
+def train_until(config: TrainConfig, display: Display) -> Goal:
+    """Trains in rounds until TV is certified to be at most `config.run.tv`.
+
+    Raises:
+        InputError: if no certificate can show that, or the folder exists.
+    """
+    _check(config)
+    folder = config.folder()
+    with new_folder(folder, "train") as partial:
+        write_json(partial / LOG, {"config": to_json(config), "rounds": []})
+    return go_on(folder, display)
+
+
+def is_goal(folder: Path) -> bool:
+    """True if the folder is of a training towards a distance."""
+    return (folder / LOG).is_file()
+
+
+def go_on(folder: Path, display: Display) -> Goal:
+    """Goes on with the rounds of a folder, from wherever they stopped.
+
+    Raises:
+        InputError: if a round's folder or the log was changed, or training diverges.
+    """
+    log = read_json(folder / LOG)
+    config, rounds = from_json(log["config"], str(folder / LOG)), log["rounds"]
+    while not (why := _why_no_more(config, rounds)):
+        number, plan = len(rounds) + 1, _next(config, rounds)
+        run = _trained(config, plan, folder / f"round-{number}", display)
+        made = certify(
+            run,
+            width=config.run.tv / 4,
+            samples=SAMPLES,
+            seconds=SECONDS,
+            level=LEVEL / 2**number,
+            seed=config.run.seed + number,
+            max_states=STATES,
+        )
+        earlier = rounds[plan.start - 1]["steps"] if plan.start else 0
+        record = {
+            "round": number,
+            **plan._asdict(),
+            "steps": earlier + run.config.optimiser.steps,
+            "seconds": run.metrics()[-1]["seconds"],
+            "regime": made.regime,
+            "low": float(made.interval.low),
+            "high": float(made.interval.high),
+            "level": made.level,
+            "samples": made.samples,
+        }
+        rounds = [*rounds, record]
+        write_json(folder / LOG, {"config": log["config"], "rounds": rounds})
+        print(f"round {number}, {plan.how}: {line(record)}", file=sys.stderr, flush=True)
+    best = min(rounds, key=lambda record: record["high"])
+    run = Run(folder / f"round-{best['round']}")
+    return Goal(run, best["high"] <= config.run.tv, rounds, why)
+
+
+def line(record: Mapping[str, Any]) -> str:
+    """A round in one line."""
+    low, high = small(record["low"], down=True), small(record["high"], down=False)
+    level = f", level {record['level']:.2g}" if record["level"] else ""
+    return (
+        f"{record['steps']:,} steps, {record['seconds']:.0f} s; TV in [{low}, {high}], regime "
+        f"{record['regime']}{level}"
+    )
+
+
+def _check(config: TrainConfig) -> None:
+    """Refuses a goal that no certificate can show."""
+    run, name = config.run, config.task.short_name
+    if run.seeds > 1 or run.devices > 1 or config.factors.frozen:
+        raise InputError(
+            f"tv with {run.seeds} seeds, {run.devices} devices and {len(config.factors.frozen)} "
+            "frozen runs: the rounds are of one sampler on one device; leave these away"
+        )
+    target = Target(config.restricted(), STATES, SECONDS)
+    if target.log_z() is None:
+        raise InputError(
+            f"tv is {run.tv:g}, but log Z of {name} is not known, so no certificate can show it: "
+            "give the problem log_z() or log_mass_bound(state), or train without --tv and certify "
+            "beside samples of the target, pdai certify RUN --target FILE"
+        )
+    least = math.log(4 / LEVEL) / SAMPLES
+    if run.tv < least and not (config.dynamics.is_markovian and target.probabilities()):
+        raise InputError(
+            f"tv is {run.tv:g}, but {name} is too large to enumerate, and a certificate then takes "
+            f"{math.log(4 / LEVEL) / run.tv:,.0f} trajectories or more; {SAMPLES:,} are drawn: ask "
+            f"for {least:.1g} or more"
+        )
+
+
+def _next(config: TrainConfig, rounds: Sequence[Mapping[str, Any]]) -> _Plan:
+    """The next round: longer training while that helps, then the next change."""
+    if not rounds:
+        return _Plan(0, {})
+    last = rounds[-1]
+    if not last["start"] or last["high"] <= HELPED * rounds[-2]["high"]:
+        return _Plan(last["round"], last["options"])
+    for change in CHANGES:
+        if not set(change) & set(last["options"]) and _goes(config, change):
+            return _Plan(0, {**last["options"], **change})
+    larger = {"batch": config.sampling, "parameters": config.dynamics}
+    before = {name: last["options"].get(name, getattr(part, name)) for name, part in larger.items()}
+    return _Plan(0, {**last["options"], **{name: 2 * value for name, value in before.items()}})
+
+
+def _goes(config: TrainConfig, change: Mapping[str, Any]) -> bool:
+    """Whether a change is possible, and changes anything."""
+    try:
+        return config.changed(**change) != config
+    except InputError:
+        return False
+
+
+def _trained(config: TrainConfig, plan: _Plan, folder: Path, display: Display) -> Run:
+    """The run of a round, trained to its end."""
+    if not plan.start:
+        # Twice the steps after a change, as there was time for them before.
+        steps = config.optimiser.steps * (2 if plan.options else 1)
+        complete(config.changed(**plan.options, steps=steps, out=folder), display=display)
+    elif not folder.exists():
+        before = Run(folder.with_name(f"round-{plan.start}"))
+        # Exploration and annealing are over.
+        calm = {"anneal": 0.0, "epsilon": 0.0}
+        return before.train(2 * before.config.optimiser.steps, out=folder, display=display, **calm)
+    elif not is_finished(folder):
+        resume(folder, display=display)
+    return Run(folder)
+
+
+def _why_no_more(config: TrainConfig, rounds: Sequence[Mapping[str, Any]]) -> str:
+    if not rounds:
+        return ""
+    if rounds[-1]["high"] <= config.run.tv:
+        return f"TV is certified to be at most {config.run.tv:g}"
+    spent = sum(record["seconds"] for record in rounds)
+    limit = config.run.tv_seconds
+    return f"{spent:.0f} s of training are spent (--tv-seconds {limit:g})" if spent >= limit else ""

@@ -1,0 +1,112 @@
+"""Training towards a distance: rounds, their log, resumption, and goals that cannot be shown."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pdai
+from fast.training.compose import configure
+from pdai.goal import LEVEL, LOG, _next, go_on, is_goal, train_until
+from pdai.show.progress import QUIET
+from reference import InputError
+from tests.command_lines import answer
+
+TINY = {"steps": 100, "parameters": 4_000, "batch": 16, "evaluations": 1}
+CONFIG = configure("grid", side=4, tv=0.004, **TINY)
+
+
+def record(number: int, start: int, high: float, **options: Any) -> dict[str, Any]:
+    return {"round": number, "start": start, "options": options, "high": high, "seconds": 1.0}
+
+
+def test_rounds_go_on_until_tv_is_certified_and_the_log_says_how(tmp_path: Path) -> None:
+    goal = train_until(CONFIG.changed(out=tmp_path / "goal"), QUIET)
+    rounds = json.loads((tmp_path / "goal" / LOG).read_text())["rounds"]
+    assert goal.reached
+    assert goal.rounds == rounds
+    assert rounds[-1]["high"] <= 0.004 < min([1.0, *(one["high"] for one in rounds[:-1])])
+    assert len(rounds) > 1
+    assert [one["steps"] for one in rounds[:2]] == [100, 300]
+    assert goal.run.folder == tmp_path / "goal" / f"round-{len(rounds)}"
+    assert float(pdai.certify(goal.run).interval.high) <= 0.004
+
+    # A log without its last round, as after a kill: that round is read, certified, and as before.
+    cut = {**json.loads((tmp_path / "goal" / LOG).read_text()), "rounds": rounds[:-1]}
+    (tmp_path / "goal" / LOG).write_text(json.dumps(cut))
+    assert is_goal(tmp_path / "goal")
+    assert go_on(tmp_path / "goal", QUIET).rounds == rounds
+
+
+def test_the_command_prints_the_rounds_and_fails_if_time_is_over(tmp_path: Path) -> None:
+    out = tmp_path / "goal"
+    words = ["train", "grid", "--side", "4", "--steps", "100", "--tv", "1e-4"]
+    words += ["--tv-seconds", "1e-3", "--out", str(out)]
+    done = answer(*words, cwd=tmp_path, expect=1)
+    assert "round 1, from new parameters: 100 steps" in done.stderr
+    assert "not reached" in done.stdout + done.stderr
+    again = answer("train", "--resume", str(out), cwd=tmp_path, expect=1)
+    assert "round 1, from" not in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("rounds", "plan"),
+    [
+        ([], (0, {})),
+        ([record(1, 0, 0.5)], (1, {})),
+        ([record(1, 0, 0.5), record(2, 1, 0.3)], (2, {})),
+        ([record(1, 0, 0.5), record(2, 1, 0.4)], (0, {"table_rows": 65_536})),
+        (
+            [record(1, 0, 0.5), record(2, 1, 0.4), record(3, 0, 0.6, table_rows=65_536)],
+            (3, {"table_rows": 65_536}),
+        ),
+        (
+            [record(n, n - 1, 0.4, table_rows=9, anneal=1) for n in (1, 2)],
+            (0, {"table_rows": 9, "anneal": 1, "batch": 32, "parameters": 8_000}),
+        ),
+    ],
+)
+def test_what_comes_next_follows_from_the_log(rounds: Any, plan: Any) -> None:
+    assert tuple(_next(CONFIG, rounds)) == plan
+
+
+def test_a_dynamics_without_a_head_has_no_table() -> None:
+    config = configure("graphs", tv=0.05)
+    rounds = [record(1, 0, 0.5), record(2, 1, 0.4)]
+    assert _next(config, rounds).options == {"anneal": 0.6}
+
+
+class _NoZ:
+    """Too large to enumerate, without log Z."""
+
+    initial = 1
+
+    def children(self, state: int) -> list[int]:
+        return [2 * state, 2 * state + 1] if state < 2**20 else []
+
+    def reward(self, state: int) -> int:
+        return 1
+
+
+@pytest.mark.parametrize(
+    ("problem", "options", "why"),
+    [
+        ("grid", {"tv": 1.0}, "tv"),
+        ("grid", {"tv": -0.1}, "tv"),
+        ("grid", {"tv": 0.1, "seeds": 2}, "one sampler"),
+        ("sets", {"tv": 1e-7}, "too large to enumerate, and a certificate then takes"),
+        (_NoZ, {"tv": 0.1}, "log Z of .* is not known"),
+        ("grid", {"tv": 0.1, "tv_seconds": 0.0}, "tv_seconds"),
+    ],
+)
+def test_a_goal_that_no_certificate_can_show_is_refused(
+    problem: Any, options: dict[str, Any], why: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match=why):
+        pdai.train(problem, out=tmp_path / "goal", **options)
+    assert not (tmp_path / "goal").exists()
+
+
+def test_levels_of_all_rounds_sum_to_less_than_the_whole() -> None:
+    assert sum(LEVEL / 2**number for number in range(1, 60)) <= LEVEL

@@ -1,0 +1,178 @@
+"""Tables by state: the hash by hand, the table in every evaluation, and annealed rewards."""
+
+import struct
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from fast.balance.rows import evaluate_with_pullback
+from fast.balance.steps import Evaluation, evaluate
+from fast.dynamics.state_table import StateTable, empty_table, row_of, with_table
+from fast.laws.enumeration import enumerate_environment
+from fast.sampling.forward import sample_trajectories
+from fast.sampling.trajectories import uniforms
+from fast.training.compose import configure
+from fast.training.method import annealed
+from fast.training.options import SamplingOptions
+from fast.training.trainer import make_trainer
+from reference.errors import InputError
+from verify.crosscheck.compare import TOLERANCE, tree_distance
+from verify.crosscheck.instances import make_instance, random_policy
+
+ROWS, MASK = 1 << 12, 0xFFFFFFFF
+
+
+def by_hand(features: Any) -> int:
+    """The row of a state, in Python's integers."""
+    factors = np.random.default_rng(0).integers(2**32, size=len(features), dtype=np.uint32)
+    total = 0
+    for feature, factor in zip(features, factors.tolist(), strict=True):
+        (bits,) = struct.unpack("<I", struct.pack("<f", abs(feature) if feature == 0 else feature))
+        total += (bits ^ bits >> 23 ^ bits >> 11) * (factor | 1)
+    mixed = total & MASK
+    for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
+        mixed = (mixed ^ mixed >> shift) * factor & MASK
+    return (mixed ^ mixed >> 16) % ROWS
+
+
+@pytest.mark.crosscheck("fast.dynamics.state_table.row_of")
+@pytest.mark.catches(
+    "Features whose mantissas are short all lead to a few rows.",
+    "fast/dynamics/state_table.py",
+    "bits ^ (bits >> 23) ^ (bits >> 11)",
+    "bits ^ (bits >> 23)",
+)
+def test_rows_are_those_by_hand_in_either_precision() -> None:
+    rng = np.random.default_rng(1)
+    seen = rng.integers(-3, 9, (200, 7)) * rng.choice([0.25, 1.0, -0.0], (200, 7))
+    expected = [by_hand(features) for features in seen.tolist()]
+    assert np.asarray(row_of(jnp.asarray(seen, jnp.float32), ROWS)).tolist() == expected
+    with jax.enable_x64(True):
+        assert np.asarray(row_of(jnp.asarray(seen, jnp.float64), ROWS)).tolist() == expected
+
+
+@pytest.mark.parametrize("name", ["grid", "synthetic, prepend-append", "structure", "variables"])
+def test_states_of_a_problem_have_rows_as_if_drawn(name: str) -> None:
+    seen = make_instance(name).enumeration.observations
+    distinct = np.unique(seen, axis=0)
+    rows = len(np.unique(row_of(jnp.asarray(distinct), ROWS)))
+    expected = ROWS * (1 - (1 - 1 / ROWS) ** len(distinct))
+    # Four deviations of the number of rows that are hit, at most the root of the collisions.
+    assert abs(rows - expected) <= 4 * max(len(distinct) - expected, 1) ** 0.5 + 1
+
+
+def tabled(name: str, dynamics: str, p_b: str = "uniform") -> tuple[Any, Any]:
+    """An environment, and a policy with random tables."""
+    environment = make_instance(name).environment
+    policy = random_policy(environment, dynamics=dynamics, p_b=p_b, table_rows=64)
+    rng = np.random.default_rng(2)
+
+    def filled(leaf: Any) -> Any:
+        if not isinstance(leaf, StateTable):
+            return leaf
+        return StateTable(jnp.asarray(rng.normal(size=leaf.rows.shape), jnp.float32))
+
+    return environment, jax.tree.map(filled, policy, is_leaf=lambda x: isinstance(x, StateTable))
+
+
+@pytest.mark.crosscheck(
+    "fast.dynamics.state_table.StateTable",
+    "fast.dynamics.state_table.with_table",
+    "fast.dynamics.state_table.empty_table",
+)
+@pytest.mark.catches(
+    "The rows of a batch that read the head alone leave out the table.",
+    "fast/balance/rows.py",
+    "outputs = full.network.after(read_outs, seen, cached)",
+    "outputs = full.network.head.recall(read_outs, cached)",
+    only="grid-gru-uniform",
+)
+@pytest.mark.parametrize(
+    ("name", "dynamics", "p_b"),
+    [
+        ("grid", "markov", "learned"),
+        ("grid", "gru", "uniform"),
+        ("synthetic, prepend-append", "gru", "learned"),
+        ("synthetic, prepend-append", "srwm", "lifted"),
+    ],
+)
+def test_the_table_is_added_by_hand_in_every_evaluation(name: str, dynamics: str, p_b: str) -> None:
+    environment, policy = tabled(name, dynamics, p_b)
+    without = eqx.tree_at(lambda p: p.network.table, policy, None)
+    draws = uniforms(jax.random.key(0), environment, 16)
+    drawn, cached = sample_trajectories(policy, environment, draws, cache=True)
+    states = jax.tree.map(lambda leaf: leaf[:, :-1], drawn.states)
+    seen = jax.vmap(jax.vmap(environment.observe))(states)
+    rows = np.asarray(policy.network.table.rows)
+    by_state = rows[np.asarray(row_of(seen, len(rows)))]
+    outputs, alone = policy.network.unroll(seen), without.network.unroll(seen)
+    np.testing.assert_allclose(outputs, alone + by_state, atol=TOLERANCE["float32"])
+    defined = evaluate(policy, environment, drawn)
+    np.testing.assert_allclose(cached.log_p_f, defined.log_p_f, atol=TOLERANCE["float32"])
+    steps, pullback = evaluate_with_pullback(Evaluation(policy, environment, drawn, cached))
+    for term, exact in zip(steps[:3], defined[:3], strict=True):
+        np.testing.assert_allclose(term, exact, atol=TOLERANCE["float32"])
+    weights = jax.random.normal(jax.random.key(1), (3, *defined.active.shape))
+    arrays, static = eqx.partition(policy, eqx.is_inexact_array)
+
+    def weighted(arrays: Any) -> Any:
+        terms = evaluate(eqx.combine(arrays, static), environment, drawn)[:3]
+        return jnp.sum(jnp.stack(terms) * weights)
+
+    gradient = jax.grad(weighted)(arrays)
+    assert tree_distance(pullback(weights), gradient) < 1e-4
+    assert float(jnp.abs(gradient.network.table.rows).max()) > 0
+
+
+def test_no_table_adds_nothing_and_has_no_parameters() -> None:
+    assert empty_table(0, 3) is None
+    assert with_table(None, outputs := jnp.ones(3), jnp.zeros(2)) is outputs
+
+
+def annealed_rewards(share: float, start: float, step: int) -> list[float]:
+    environment, policy = tabled("grid", "markov")
+    drawn, _ = sample_trajectories(policy, environment, uniforms(jax.random.key(0), environment, 4))
+    options = SamplingOptions(anneal=share, anneal_from=start)
+    rewards = annealed(drawn, options, 100, jnp.int32(step)).log_reward / drawn.log_reward
+    return [float(beta) for beta in rewards]
+
+
+@pytest.mark.crosscheck("fast.training.method.annealed")
+@pytest.mark.parametrize(
+    ("share", "step", "beta"),
+    [(0.5, 0, 0.01), (0.5, 25, 0.1), (0.5, 50, 1.0), (0.5, 99, 1.0), (1.0, 50, 0.1), (0.0, 0, 1.0)],
+)
+def test_beta_rises_in_equal_ratios_to_one(share: float, step: int, beta: float) -> None:
+    assert annealed_rewards(share, 0.01, step) == pytest.approx([beta] * 4, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"anneal": 1.5}, "lie between 0 and 1"),
+        ({"anneal_from": 0.0}, "lie in"),
+        ({"anneal": 0.5, "loss": "fm", "dynamics": "markov"}, "annealed at the ends"),
+        ({"anneal": 0.5, "dynamics": "gaussian"}, "annealed at the ends"),
+        ({"table_rows": -1}, "lie from 0"),
+        ({"table_learning_rate": 0.0}, "be positive"),
+    ],
+)
+def test_options_that_break_a_rule_are_refused(options: dict[str, Any], why: str) -> None:
+    with pytest.raises(InputError, match=why):
+        configure("grid", **options)
+
+
+def test_only_the_rows_of_states_that_were_seen_are_trained() -> None:
+    config = configure("lines", steps=3, batch=4, table_rows=4096, anneal=0.5)
+    environment = config.make_environment()
+    trainer = make_trainer(config, environment)
+    state, _ = trainer.advance(trainer.init(), 3)
+    trained = np.flatnonzero(np.abs(np.asarray(state.sampler.policy.network.table.rows)[0]).sum(1))
+    seen = enumerate_environment(config.problem(), environment, 1_000).observations
+    states = np.asarray(row_of(jnp.asarray(seen), 4096))
+    assert len(trained) > 0
+    assert set(trained) <= set(states)
