@@ -47,7 +47,13 @@ TASKS: dict[str, dict[str, Any]] = {
         ]
     },
 }
-BEFORE_STRUCTURE = {**BEFORE, "anneal": 0.0, "p_b": "uniform"}
+BEFORE_STRUCTURE = {
+    **BEFORE,
+    "anneal": 0.0,
+    "p_b": "uniform",
+    "epsilon": 1.0,
+    "epsilon_until": 0.8,
+}
 
 
 def contestants(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -115,6 +121,7 @@ def main() -> None:
     command = parser(__doc__)
     command.add_argument("--seeds", type=int, default=5)
     command.add_argument("--only", default="", help="tasks whose names begin so")
+    command.add_argument("--samplers", nargs="+", default=None, help="these alone, such as now")
     asked = command.parse_args()
     table = Table("python benchmarks/time_to_tv.py", asked.out, machine("jax"))
     for task, options in TASKS.items():
@@ -123,6 +130,8 @@ def main() -> None:
         seconds = [solved(options) for _ in range(asked.seeds)]
         table.add(row_of(task, "pdai solve", [[(s, 0.0)] for s in seconds]))
         for name, chosen in contestants(options).items():
+            if asked.samplers and name not in asked.samplers:
+                continue
             table.add(row_of(task, name, [list(curve(chosen, s)) for s in range(asked.seeds)]))
 
 
