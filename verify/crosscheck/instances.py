@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from fast.dynamics.head import HeadOptions
 from fast.dynamics.wrappers import CellOptions
 from fast.environments import (
     AbstractEnvironment,
@@ -165,7 +166,10 @@ def random_policy(environment: AbstractEnvironment[Any], seed: int = 0, **option
     """
     # With memory, unless asked for: a Markovian network shows less.
     options = {"dynamics": "gru", **options}
-    if issubclass(DYNAMICS[options["dynamics"]], CellOptions):
+    kind = DYNAMICS[options["dynamics"]]
+    if issubclass(kind, HeadOptions):
+        options = {"table_rows": 0, **options}
+    if issubclass(kind, CellOptions):
         options = {"latent_size": 8, **options}
     config = configure("six6", **options)
     shapes = eqx.filter_eval_shape(make_policy, config, environment, 32, key=jax.random.key(0))
