@@ -97,7 +97,7 @@ BACKWARD = Kind(
 REPLAYS = Kind("sampling.replay:NoReplay", "", "none", "sampling")
 # Options of a run whose defaults differ with some dynamics or losses; here, as --help shows them
 # without JAX.
-GAUSSIAN = {"loss": "tb", "learning_rate": 2e-3, "anneal": 0.0}
+GAUSSIAN = {"loss": "tb", "learning_rate": 2e-3, "anneal": 0.0, "p_b": "uniform"}
 DEFAULTS: dict[str, dict[str, Any]] = {
     "gaussian": GAUSSIAN,
     "gaussian-mean": GAUSSIAN,

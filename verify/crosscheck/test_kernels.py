@@ -19,6 +19,7 @@ from fast.balance.loss import Loss
 from fast.balance.steps import rows_of
 from fast.dynamics.arc_scorer import ArcScorer
 from fast.dynamics.graph_networks import EdgeScorer
+from fast.dynamics.state_table import StateTable
 from fast.environments import AbstractEnvironment, GraphEnvironment, make_environment
 from fast.environments.structure import StructureEnvironment
 from fast.policies.backward import LearnedBackward, LiftedBackward, UniformBackward
@@ -26,6 +27,7 @@ from fast.policies.policy import Policy, Sampler
 from fast.sampling.actions import Exploration
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.replay import Buffer, add, empty_buffer
+from fast.sampling.tail_chain import Chains
 from fast.sampling.trajectories import Trajectories
 from fast.stochastic.densities import Normal
 from fast.stochastic.policy import StochasticPolicy, features_of
@@ -93,6 +95,7 @@ BOTH_WAYS = ("fast.sampling.forward.sample_trajectories", "fast.balance.steps.ev
 # These give the same whatever the numbers.
 CONSTANT = (
     "fast.sampling.replay.empty_buffer",
+    "fast.dynamics.state_table.empty_table",
     "fast.policies.policy.uniform_policy",
     "fast.policies.policy.count_parameters",
 )
@@ -246,6 +249,14 @@ ARGUMENTS: dict[str, Callable[[World], Any]] = {
     "activations": lambda w: (),
     "reads": lambda w: w.normal(2, 3, 4),
     "rows": lambda w: rows_of(w.trajectories),
+    "fast.dynamics.state_table.StateTable.self": lambda w: StateTable(w.normal(8, 3)),
+    "fast.dynamics.state_table.table": lambda w: StateTable(w.normal(8, 3)),
+    "fast.dynamics.state_table.rows": lambda w: 8,
+    "fast.dynamics.state_table.empty_table.outputs": lambda w: 3,
+    "fast.dynamics.state_table.with_table.outputs": lambda w: w.normal(BATCH, 3),
+    "old": lambda w: w.trajectories,
+    "kept": lambda w: jnp.arange(BATCH) % 2,
+    "chains": lambda w: Chains(w.trajectories, None, jnp.zeros(BATCH, jnp.int32)),  # type: ignore[arg-type]
     "fast.policies.backward.LearnedBackward.self": learned,
     "fast.policies.backward.LiftedBackward.log_p_b.outputs": lambda w: w.normal(BATCH, 3),
     "fast.policies.backward.LiftedBackward.self": lambda w: LiftedBackward(3),
