@@ -21,6 +21,7 @@ def record(number: int, start: int, high: float, **options: Any) -> dict[str, An
     return {"round": number, "start": start, "options": options, "high": high, "seconds": 1.0}
 
 
+@pytest.mark.long
 def test_rounds_go_on_until_tv_is_certified_and_the_log_says_how(tmp_path: Path) -> None:
     goal = train_until(CONFIG.changed(out=tmp_path / "goal"), QUIET)
     rounds = json.loads((tmp_path / "goal" / LOG).read_text())["rounds"]

@@ -96,8 +96,8 @@ def tabled(name: str, dynamics: str, p_b: str = "uniform") -> tuple[Any, Any]:
     [
         ("grid", "markov", "learned"),
         ("grid", "gru", "uniform"),
-        ("synthetic, prepend-append", "gru", "learned"),
-        ("synthetic, prepend-append", "srwm", "lifted"),
+        pytest.param("synthetic, prepend-append", "gru", "learned", marks=pytest.mark.long),
+        pytest.param("synthetic, prepend-append", "srwm", "lifted", marks=pytest.mark.long),
     ],
 )
 def test_the_table_is_added_by_hand_in_every_evaluation(name: str, dynamics: str, p_b: str) -> None:
