@@ -1,6 +1,6 @@
 """Trajectories, drawn forwards or backwards or given, with their probabilities."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -89,12 +89,7 @@ def labelled_paths(
     policy: AnyPolicy, environment: AbstractEnvironment[Any], count: int, seed: int
 ) -> Paths:
     """Trajectories drawn from `p_F`; ends are labels, decoded block by block to save memory."""
-    blocks = [
-        block._replace(ends=decode_all(environment, block.ends))
-        for block in _blocks(policy, environment, count, seed, SAMPLE_BLOCK)
-    ]
-    numbers = _joined([block._replace(ends=()) for block in blocks])
-    return numbers._replace(ends=[label for block in blocks for label in block.ends])
+    return _labelled(environment, _blocks(policy, environment, count, seed, SAMPLE_BLOCK))
 
 
 def drawn_nodes(
@@ -119,14 +114,7 @@ def drawn_terminals(
     Raises:
         InputError: if a row of logits on the way is not finite, from which nothing can be drawn.
     """
-    paths = labelled_paths(policy, environment, count, seed)
-    if not np.isfinite(paths.log_p_f).all():
-        raise InputError(
-            "the network gives a row of logits that is not finite in the precision of the run: "
-            "its parameters are too large to draw from; train again with a smaller "
-            "--learning-rate"
-        )
-    return Samples(*paths[:4])
+    return _as_samples(labelled_paths(policy, environment, count, seed))
 
 
 def corrected_terminals(
@@ -144,17 +132,20 @@ def corrected_terminals(
     Returns:
         the samples, with the trajectories of their last steps, and the share of proposals that
         each chain accepted.
+
+    Raises:
+        InputError: as `drawn_terminals` does.
     """
-    blocks, shares = [], []
-    for start in range(0, count, SAMPLE_BLOCK):
-        key = jax.random.fold_in(jax.random.key(seed), start)
-        paths, accepted = _corrected(policy, environment, key, steps)
-        block = _cut(paths, count - start)
-        blocks.append(Samples(decode_all(environment, block.ends), *block[1:4]))
-        shares.append(np.asarray(accepted)[: count - start] / steps)
-    states = [label for block in blocks for label in block.states]
-    columns = (np.concatenate(column) for column in list(zip(*blocks, strict=True))[1:])
-    return Samples(states, *columns), np.concatenate(shares)
+    shares = []
+
+    def blocks() -> Iterator[Paths]:
+        for start in range(0, count, SAMPLE_BLOCK):
+            key = jax.random.fold_in(jax.random.key(seed), start)
+            paths, accepted = _corrected(policy, environment, key, steps)
+            shares.append(np.asarray(accepted)[: count - start] / steps)
+            yield _cut(paths, count - start)
+
+    return _as_samples(_labelled(environment, blocks())), np.concatenate(shares)
 
 
 def log_probabilities(
@@ -269,6 +260,23 @@ def _cut(block: Paths, count: int) -> Paths:
     """At most `count` trajectories of a block as NumPy arrays, their numbers in float64."""
     ends, *columns = jax.tree.map(lambda leaf: np.asarray(leaf)[:count], block)
     return Paths(ends, *(column.astype(np.float64) for column in columns))
+
+
+def _labelled(environment: AbstractEnvironment[Any], blocks: Iterable[Paths]) -> Paths:
+    """Blocks as one, their ends decoded block by block to save memory."""
+    decoded = [block._replace(ends=decode_all(environment, block.ends)) for block in blocks]
+    numbers = _joined([block._replace(ends=()) for block in decoded])
+    return numbers._replace(ends=[label for block in decoded for label in block.ends])
+
+
+def _as_samples(paths: Paths) -> Samples:
+    if not np.isfinite(paths.log_p_f).all():
+        raise InputError(
+            "the network gives a row of logits that is not finite in the precision of the run: "
+            "its parameters are too large to draw from; train again with a smaller "
+            "--learning-rate"
+        )
+    return Samples(*paths[:4])
 
 
 def _joined(blocks: list[Paths]) -> Paths:
