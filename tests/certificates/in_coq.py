@@ -21,15 +21,15 @@ RELATIONS = {"=": "Equal", "<=": "AtMost", ">=": "AtLeast"}
 
 def texts(folder: Path, count: int) -> list[str]:
     """Those of the tests, and random ones with and without a number changed."""
-    found = [*RIGHT, *WRONG.values()]
+    result = [*RIGHT, *WRONG.values()]
     rng = random.Random(4)
     for _ in range(count):
         relation = rng.choice(["=", "<=", ">="])
         scale = None if relation == "=" else rng.choice([None, 1, 1000, 10**30])
         path = folder / "certificate"
         write_certificate(path, *sampler(rng), claim=relation, scale=scale)
-        found += [path.read_text(), with_a_number_changed(rng, path.read_text())]
-    return [text for text in found if len(text) < 10_000]
+        result += [path.read_text(), with_a_number_changed(rng, path.read_text())]
+    return [text for text in result if len(text) < 10_000]
 
 
 def term(text: str) -> str:

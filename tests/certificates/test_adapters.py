@@ -68,15 +68,15 @@ def same(state: Any) -> list[float]:
 
 def test_a_foreign_sampler_has_the_interval_of_the_same_one_here() -> None:
     asked: dict[str, Any] = {"regime": "Z", "samples": 8_192, "width": 0.0}
-    found = pdai.certify(foreign(), GRID, **asked)
+    result = pdai.certify(foreign(), GRID, **asked)
     own = pdai.certify(same, GRID, gives="logits", **asked).interval
     exact = pdai.certify(same, GRID, gives="logits")
-    assert found.regime == "Z"
-    low, high = found.interval
+    assert result.regime == "Z"
+    low, high = result.interval
     assert max(low, own.low) < min(high, own.high)
     assert exact.tv is not None
     assert exact.tv <= high < low + 0.05
-    assert any("with which the library's agree" in note for note in found.notes)
+    assert any("with which the library's agree" in note for note in result.notes)
 
 
 def test_a_library_whose_states_can_be_listed_is_certified_exactly() -> None:
@@ -115,10 +115,10 @@ def test_the_gflownets_own_p_b_is_taken_and_a_uniform_one_is_named(learned: bool
     "np.nextafter(1 - low, 0.0)",
 )
 def test_rewards_of_the_library_alone_widen_the_interval() -> None:
-    found = pdai.certify(SteppedSampler(ForeignGrid()), log_z=math.log(GRID.z()), samples=8_192)
+    result = pdai.certify(SteppedSampler(ForeignGrid()), log_z=math.log(GRID.z()), samples=8_192)
     exact = pdai.certify(foreign(), GRID, regime="Z", samples=8_192)
-    assert found.interval.low < exact.interval.low
-    assert exact.interval.high < found.interval.high < exact.interval.high + 1e-3
+    assert result.interval.low < exact.interval.low
+    assert exact.interval.high < result.interval.high < exact.interval.high + 1e-3
 
 
 @pytest.mark.catches(

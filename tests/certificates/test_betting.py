@@ -88,9 +88,9 @@ def test_the_interval_is_as_narrow_as_expected_of_a_good_sampler() -> None:
     interval = MeanInterval()
     for stop, width in ((10_000, 0.0104), (100_000, 0.0036)):
         interval.add(values[interval.count : stop])
-        found = interval.interval(1e-6)
-        assert found.low < 0.0478 < found.high
-        assert found.width < width
+        result = interval.interval(1e-6)
+        assert result.low < 0.0478 < result.high
+        assert result.width < width
 
 
 def test_bounds_lie_on_their_side_of_constants_and_hold_them() -> None:

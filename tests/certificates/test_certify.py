@@ -78,12 +78,12 @@ def test_the_exact_distance_lies_in_the_interval_of_every_regime(name: str) -> N
     assert exact.interval.low <= exact.tv <= exact.interval.high
     assert exact.tv <= tv + Fraction(1, 10**6)
     for regime in ("Z", "S", "N"):
-        found = pdai.certify(sampler, GRID, regime=regime, samples=4_096, **options)  # type: ignore[arg-type]
-        assert found.regime == regime
-        assert 0 < found.interval.low <= tv <= found.interval.high
-        assert (found.interval.high == 1) == (regime == "N")
+        result = pdai.certify(sampler, GRID, regime=regime, samples=4_096, **options)  # type: ignore[arg-type]
+        assert result.regime == regime
+        assert 0 < result.interval.low <= tv <= result.interval.high
+        assert (result.interval.high == 1) == (regime == "N")
         if regime != "S":
-            assert LOG_Z - 0.3 < found.value("log Z from below, nats") < LOG_Z
+            assert LOG_Z - 0.3 < result.value("log Z from below, nats") < LOG_Z
 
 
 def test_control_a_wrong_reward_moves_the_interval_away() -> None:
@@ -92,8 +92,8 @@ def test_control_a_wrong_reward_moves_the_interval_away() -> None:
             return Fraction(1) if terminal.coordinates == (0, 0) else super().reward(terminal)
 
     z = sum(map(Other(3, 2).reward, ENDS), Fraction(0))
-    found = pdai.certify(policy, Other(3, 2), regime="Z", log_z=math.log(z), samples=4_096)
-    assert not found.interval.low <= tv_of_trajectories(of_state) <= found.interval.high
+    result = pdai.certify(policy, Other(3, 2), regime="Z", log_z=math.log(z), samples=4_096)
+    assert not result.interval.low <= tv_of_trajectories(of_state) <= result.interval.high
 
 
 @pytest.mark.catches(
@@ -133,9 +133,9 @@ def test_a_mode_that_is_never_visited_is_named_and_counted() -> None:
 
 def test_log_z_is_summed_where_the_states_are_few() -> None:
     """The words do not tell theirs; where they are too many, regime Z is refused."""
-    found = pdai.certify(half, Words, regime="Z", samples=4_096)
-    assert found.interval.low <= Fraction(3, 20) <= found.interval.high
-    log_z = found.value("log Z, nats")
+    result = pdai.certify(half, Words, regime="Z", samples=4_096)
+    assert result.interval.low <= Fraction(3, 20) <= result.interval.high
+    log_z = result.value("log Z, nats")
     assert log_z.low < math.log(20) < log_z.high
     assert log_z.width < 1e-12
 
@@ -147,11 +147,11 @@ def test_log_z_is_summed_where_the_states_are_few() -> None:
     "Result(Interval(0.0, low), lines, draws.count)",
 )
 def test_without_z_no_closeness_is_claimed() -> None:
-    found = pdai.certify(half, Words, samples=4_096, max_states=5)
-    assert found.regime == "N"
-    assert found.interval.high == 1
-    assert any("why no more is known" in note for note in found.notes)
-    assert math.log(20) - 0.2 < found.value("log Z from below, nats") < math.log(20)
+    result = pdai.certify(half, Words, samples=4_096, max_states=5)
+    assert result.regime == "N"
+    assert result.interval.high == 1
+    assert any("why no more is known" in note for note in result.notes)
+    assert math.log(20) - 0.2 < result.value("log Z from below, nats") < math.log(20)
     known = pdai.certify(half, Words, samples=4_096, max_states=5, log_z=math.log(20))
     assert known.regime == "Z"
     assert known.interval.low <= Fraction(3, 20) <= known.interval.high
@@ -163,14 +163,14 @@ def test_expectations_are_exact_or_widened_by_the_distance() -> None:
 
     exact = pdai.certify(policy, GRID, features=features, mode_states=ENDS[:1])
     assert exact.value(f"mass of {ENDS[0]!r}: target") == GRID.reward(ENDS[0]) / GRID.z()
-    found = pdai.certify(policy, GRID, regime="Z", features=features, samples=8_192)
+    result = pdai.certify(policy, GRID, regime="Z", features=features, samples=8_192)
     for name in ("right half", "mean of y"):
         sampler, target = (exact.value(f"{name}: {whose}") for whose in ("sampler", "target"))
-        low, high = found.value(f"{name}: sampler")
+        low, high = result.value(f"{name}: sampler")
         assert low <= sampler <= high
-        wide = found.value(f"{name}: target (with TV)")
+        wide = result.value(f"{name}: target (with TV)")
         assert wide.low <= target <= wide.high
-        by_weights = found.value(f"{name}: target, by importance weights")
+        by_weights = result.value(f"{name}: target, by importance weights")
         assert by_weights == pytest.approx(float(target), abs=0.1)
 
 
@@ -232,8 +232,8 @@ def test_parents_that_are_never_reached_are_refused(regime: Any, max_states: int
 
 
 def test_learning_p_b_ends_with_the_seconds() -> None:
-    found = pdai.certify(half, Words, regime="Z", samples=4_096, tighten=10**6, seconds=0.25)
-    assert any("or as many as 0.25 s allow" in note for note in found.notes)
+    result = pdai.certify(half, Words, regime="Z", samples=4_096, tighten=10**6, seconds=0.25)
+    assert any("or as many as 0.25 s allow" in note for note in result.notes)
 
 
 @pytest.mark.catches(
@@ -257,10 +257,10 @@ def test_a_learned_backward_policy_brings_the_bound_down_to_the_terminals() -> N
 
 
 def test_certificates_show_themselves_and_small_numbers_as_small_ones() -> None:
-    found = pdai.certify(policy, GRID)
-    assert "(exact)" in repr(found)
-    assert "<table>" in found._repr_html_()
-    assert found.to_json()["tv"] == str(found.tv)
+    result = pdai.certify(policy, GRID)
+    assert "(exact)" in repr(result)
+    assert "<table>" in result._repr_html_()
+    assert result.to_json()["tv"] == str(result.tv)
     assert small(1.3e-7) == "1.3e-07"
     assert small(Fraction(2, 3), down=True) == "0.666666"
     assert small(Fraction(2, 3), down=False) == "0.666667"
@@ -273,11 +273,11 @@ def test_the_certificate_file_is_accepted_and_a_changed_number_is_not(
     name: str, path: Path
 ) -> None:
     sampler, options = CASES[name]
-    found = pdai.certify(sampler, GRID, certificate=path, **options)
+    result = pdai.certify(sampler, GRID, certificate=path, **options)
     assert check_certificate(path).accepted
     assert confirm_problem(path, GRID).accepted
     claim = read_header(path).claim
-    assert claim.value >= found.tv
-    assert float(claim.value) == pytest.approx(float(found.tv or 0), abs=1e-11)
+    assert claim.value >= result.tv
+    assert float(claim.value) == pytest.approx(float(result.tv or 0), abs=1e-11)
     path.write_text(path.read_text().replace("\nt ", "\nt 9", 1))
     assert not check_certificate(path).accepted

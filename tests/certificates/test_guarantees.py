@@ -34,10 +34,10 @@ def test_events_and_each_bound_from_above_share_the_level() -> None:
     share = interval([0, 0, 0, 1] * 250, LEVEL / 2)
     parts = split(np.array([0, 0, 0, 1] * 500), 2)
     noise = 1 / math.sqrt(2_000) / 2 + math.sqrt(math.log(4 / LEVEL) / 4_000)
-    found, lines = against_law(samples, TARGET, LEVEL)
+    result, lines = against_law(samples, TARGET, LEVEL)
     least = lower_probability(750, 1_000, math.log(2 * 2 * 2 / LEVEL)) - 0.5
     by_parts = collision_bound(parts, np.array([0.5, 0.5]), LEVEL / 4)
-    assert found == pytest.approx((least, min(0.25 + noise, by_parts)), rel=1e-9)
+    assert result == pytest.approx((least, min(0.25 + noise, by_parts)), rel=1e-9)
     assert [line.value for line in lines if line.name.startswith("bound by")] == pytest.approx(
         [by_parts, 0.25 + noise], rel=1e-9
     )
@@ -117,9 +117,9 @@ def test_draws_after_learning_use_the_random_numbers_of_the_walker() -> None:
 def test_a_logarithm_of_a_large_fraction_that_cancels_lies_inside(k: int) -> None:
     """`log(1 + 3e-12)` as a difference of two logarithms near 9,210."""
     more = Fraction(3 * 10**3_988, 10**4_000 + k)
-    found = Enclosure.log_of(1 + more)
-    assert found.contains(math.log1p(float(more)))
-    assert found.error < 1e-10
+    result = Enclosure.log_of(1 + more)
+    assert result.contains(math.log1p(float(more)))
+    assert result.error < 1e-10
 
 
 def comb(depth: int, go: Fraction, last: Fraction) -> tuple[Any, Any, list[Fraction]]:
@@ -154,11 +154,11 @@ def comb(depth: int, go: Fraction, last: Fraction) -> tuple[Any, Any, list[Fract
 def test_residuals_of_many_steps_and_of_large_logs_lie_inside(
     depth: int, go: Fraction, last: Fraction
 ) -> None:
-    found = residual_spread(*comb(depth, go, last))
+    result = residual_spread(*comb(depth, go, last))
     residual = -math.log1p(float(last - 1))
-    assert found.least <= min(residual, 0.0)
-    assert found.largest >= max(residual, 0.0)
-    assert found.oscillation <= abs(residual) + 1e-9
+    assert result.least <= min(residual, 0.0)
+    assert result.largest >= max(residual, 0.0)
+    assert result.oscillation <= abs(residual) + 1e-9
 
 
 @pytest.mark.catches(

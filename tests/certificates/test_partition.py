@@ -22,13 +22,13 @@ def test_the_exact_z_of_an_ising_model_lies_inside(spins: int, order: Any) -> No
     log_z = problem.log_z()
     widths = []
     for most in (1, 20, 100_000):
-        found = bound_partition(problem, most=most, gap=0.0)
-        assert found.log_z.low <= log_z.value + log_z.error
-        assert found.log_z.high >= log_z.value - log_z.error
-        widths.append(found.log_z.width)
+        result = bound_partition(problem, most=most, gap=0.0)
+        assert result.log_z.low <= log_z.value + log_z.error
+        assert result.log_z.high >= log_z.value - log_z.error
+        widths.append(result.log_z.width)
     assert widths[0] == math.inf
     assert widths[-1] < 1e-6
-    assert found.terminals == 2**spins
+    assert result.terminals == 2**spins
 
 
 def test_the_bound_of_an_ising_model_is_one_at_every_state() -> None:
@@ -42,9 +42,9 @@ def test_the_bound_of_an_ising_model_is_one_at_every_state() -> None:
 
 
 def test_the_search_stops_when_the_bounds_are_close() -> None:
-    found = bound_partition(Ising.random(11, order="fixed"), gap=0.2)
-    assert found.expanded < 2**11 - 1
-    assert found.log_z.width <= 0.21
+    result = bound_partition(Ising.random(11, order="fixed"), gap=0.2)
+    assert result.expanded < 2**11 - 1
+    assert result.log_z.width <= 0.21
 
 
 class Unknown:
@@ -69,12 +69,12 @@ def test_a_bound_of_mass_takes_a_sampler_from_regime_n_to_z() -> None:
         return [0.5, 0.5]
 
     problem = Unknown()
-    found = pdai.certify(uniform, problem, samples=4_096, max_states=100)
+    result = pdai.certify(uniform, problem, samples=4_096, max_states=100)
     known = pdai.certify(uniform, problem.known, max_states=100_000)
-    assert found.regime == "Z"
+    assert result.regime == "Z"
     assert known.tv is not None
-    assert found.interval.low <= known.tv <= found.interval.high < 1
-    assert any("best-first search" in note for note in found.notes)
+    assert result.interval.low <= known.tv <= result.interval.high < 1
+    assert any("best-first search" in note for note in result.notes)
 
 
 def test_control_a_bound_that_is_none_is_refused() -> None:
@@ -105,7 +105,7 @@ def test_the_exact_z_of_a_variable_selection_lies_inside() -> None:
             assert np.logaddexp.reduce(logs) <= problem.log_mass_bound(start)
             # Control: of the best completion alone it is no bound.
             assert known == 7 or np.logaddexp.reduce(logs) > max(logs) + 1e-6
-    found = pdai.certify(
+    result = pdai.certify(
         lambda s: [problem.log_mass_bound(x) for x in problem.children(s)],
         problem,
         gives="logits",
@@ -116,7 +116,7 @@ def test_the_exact_z_of_a_variable_selection_lies_inside() -> None:
         lambda s: [problem.log_mass_bound(x) for x in problem.children(s)], problem, gives="logits"
     )
     assert exact.tv is not None
-    assert 0 < found.interval.low <= exact.tv <= found.interval.high < 1
+    assert 0 < result.interval.low <= exact.tv <= result.interval.high < 1
 
 
 def test_a_graph_that_is_no_tree_is_bounded_too() -> None:

@@ -20,18 +20,18 @@ SMALL: tuple[Any, ...] = (StructureLearning.minimal(), VariableSelection.minimal
 def lines(problem: Any, regime: Any, features: Any, **options: Any) -> dict[str, Any]:
     """What is certified of the uniform sampler, by name."""
     asked = {"regime": regime, "features": features, "samples": 256, **options}
-    found = pdai.certify(uniform(problem), problem, **asked)
-    assert found.regime == regime
-    return {line.name: line for line in found.lines}
+    result = pdai.certify(uniform(problem), problem, **asked)
+    assert result.regime == regime
+    return {line.name: line for line in result.lines}
 
 
 @pytest.mark.parametrize("problem", SMALL)
 def test_the_balanced_sampler_is_certified_to_be_exact(problem: Any) -> None:
-    found = pdai.certify(balanced(problem), problem)
-    assert found.regime == "E"
-    assert found.tv is not None
+    result = pdai.certify(balanced(problem), problem)
+    assert result.regime == "E"
+    assert result.tv is not None
     # Rows are floats.
-    assert 0 <= found.tv < 1e-15
+    assert 0 <= result.tv < 1e-15
     # Control: the uniform one is not.
     assert pdai.certify(uniform(problem), problem).interval.low > 0.1
 

@@ -68,8 +68,8 @@ def test_a_state_of_a_file_is_that_of_the_target(
     file = tmp_path / "target.csv"
     file.write_text("\n".join([text] * 400))
     for target in ([state] * 400, file):
-        found = certify_lines(["terminal", *[text] * 400], problem, target=target, max_states=3)
-        assert found.interval == Interval(0.0, 1.0)
+        result = certify_lines(["terminal", *[text] * 400], problem, target=target, max_states=3)
+        assert result.interval == Interval(0.0, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -185,9 +185,9 @@ def test_a_few_samples_that_are_no_terminal_states_count_as_wrong(
 ) -> None:
     lines = [*STRINGS, *(f"x{i}" for i in range(100))] * 10
     np.random.default_rng(0).shuffle(lines)
-    found = certify_lines(lines, Bits)
-    assert 0.15 < found.interval.low <= 0.2 <= found.interval.high
-    assert any(note.startswith("1,000 of 5,000 samples are no") for note in found.notes)
+    result = certify_lines(lines, Bits)
+    assert 0.15 < result.interval.low <= 0.2 <= result.interval.high
+    assert any(note.startswith("1,000 of 5,000 samples are no") for note in result.notes)
     (tmp_path / "target.csv").write_text("\n".join(lines))
     with pytest.raises(InputError, match="is none of the problem's 8 terminal states"):
         certify_lines(STRINGS, Bits, target=tmp_path / "target.csv")
@@ -201,12 +201,12 @@ def test_trajectories_that_were_recorded_are_certified(certify_lines: Any) -> No
     # The header of `pdai sample --format csv`, and another.
     for first in ("state", "terminal"):
         head = f"{first},log_p_f,log_p_b,log_reward"
-        found = certify_lines([head, *lines], GRID)
-        assert found.regime == "Z"
+        result = certify_lines([head, *lines], GRID)
+        assert result.regime == "Z"
         policies = ForwardPolicy.uniform(DAG, RATIONAL), BackwardPolicy.uniform(DAG, RATIONAL)
         tv = one_sided_tv_bound(*policies, enumerate_rewards(GRID, DAG), GRID.z())
-        assert found.interval.low <= tv <= found.interval.high < found.interval.low + 0.1
-    assert any("assumes that the recorded trajectories" in note for note in found.notes)
+        assert result.interval.low <= tv <= result.interval.high < result.interval.low + 0.1
+    assert any("assumes that the recorded trajectories" in note for note in result.notes)
     for reward, words in (
         ("-9.5", r"is -9\.5 in the record"),
         ("nan", "sample 4096 is 'nan', but must be a number"),

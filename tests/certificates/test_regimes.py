@@ -65,13 +65,13 @@ def test_without_z_the_same_samples_bound_z_and_then_the_distance() -> None:
     for seed in range(20):
         fork, draws = Fork(), Draws()
         fork.rng = np.random.default_rng(seed)
-        found = with_neither(fork, 1e-6, MANY._replace(samples=20_000), draws)
-        floor = found.lines[0].value
+        result = with_neither(fork, 1e-6, MANY._replace(samples=20_000), draws)
+        floor = result.lines[0].value
         assert isinstance(floor, float)
         assert math.log(1.9) < floor < LOG_2
-        assert 0.2 < found.interval.low < 0.25
-        assert found.interval.high == 1
-        assert found.samples == draws.count == 20_000
+        assert 0.2 < result.interval.low < 0.25
+        assert result.interval.high == 1
+        assert result.samples == draws.count == 20_000
         above += bool(np.exp(draws.all).mean() > 2)
     assert 3 < above < 17
 
@@ -109,26 +109,26 @@ def test_an_interval_gives_half_of_its_level_to_each_end() -> None:
 
 
 def in_z(draws: Draws) -> tuple[Result, Sequence[float]]:
-    found = with_log_z(Fork(), Interval(LOG_2, LOG_2), LEVEL, FEW, draws)
+    result = with_log_z(Fork(), Interval(LOG_2, LOG_2), LEVEL, FEW, draws)
     floor = LOG_2 + math.log(bound(np.exp(draws.all - LOG_2), LEVEL))
-    return found, [*interval(short(draws.all - LOG_2), LEVEL), floor]
+    return result, [*interval(short(draws.all - LOG_2), LEVEL), floor]
 
 
 def in_s(draws: Draws) -> tuple[Result, Sequence[float]]:
-    found = with_target(fair_ends(2_000), Fork(), LEVEL, FEW, draws)
+    result = with_target(fair_ends(2_000), Fork(), LEVEL, FEW, draws)
     back = Fork().draw_backward(fair_ends(2_000)).log_weight
     z = log_mean(Fork().draw(PILOT).log_weight)
     sides = [interval(short(x), LEVEL / 4) for x in (draws.all - z, z - back)]
     events = [interval(x > z, LEVEL / 4) for x in (draws.all, back)]
     low = max(min(side.low for side in sides), events[1].low - events[0].high)
-    return found, [low, max(side.high for side in sides), *np.ravel([*sides, *events])]
+    return result, [low, max(side.high for side in sides), *np.ravel([*sides, *events])]
 
 
 def in_n(draws: Draws) -> tuple[Result, Sequence[float]]:
-    found = with_neither(Fork(), LEVEL, FEW, draws)
+    result = with_neither(Fork(), LEVEL, FEW, draws)
     scale = log_mean(Fork().draw(PILOT).log_weight)
     floor = scale + math.log(bound(np.exp(draws.all - scale), LEVEL / 2))
-    return found, [bound(short(draws.all - floor).low, LEVEL / 2), 1.0, floor]
+    return result, [bound(short(draws.all - floor).low, LEVEL / 2), 1.0, floor]
 
 
 @pytest.mark.catches(
@@ -147,8 +147,8 @@ def in_n(draws: Draws) -> tuple[Result, Sequence[float]]:
 )
 @pytest.mark.parametrize("regime", [in_z, in_s, in_n])
 def test_a_regime_splits_its_level_over_the_means_it_needs(regime: Callable[..., Any]) -> None:
-    found, expected = regime(Draws())
-    values = [found.interval, *(line.value for line in found.lines if line.kind == "bound")]
+    result, expected = regime(Draws())
+    values = [result.interval, *(line.value for line in result.lines if line.kind == "bound")]
     assert np.hstack(values).tolist() == pytest.approx(expected, rel=1e-9)
 
 
@@ -163,9 +163,9 @@ def test_a_log_z_that_is_too_low_is_refuted_however_low_it_is(off: float) -> Non
 
 def test_a_log_z_that_is_bounded_from_above_alone_bounds_tv_from_above_alone() -> None:
     rare = Fork(0.75, (1.0, 1e-300))
-    found = with_log_z(rare, Interval(-math.inf, LOG_2), 1e-6, FEW, Draws())
-    assert found.interval.low == 0
-    assert 0.5 < found.interval.high < 1
+    result = with_log_z(rare, Interval(-math.inf, LOG_2), 1e-6, FEW, Draws())
+    assert result.interval.low == 0
+    assert 0.5 < result.interval.high < 1
 
 
 @pytest.mark.parametrize("weights", [[0.0] * 10, [-math.inf] * 10, [-math.inf, 0.0]])

@@ -19,8 +19,8 @@ def made(policy: Policy) -> tuple[Walker, Any]:
     rows = ForwardRows(policy, GRID)
     exact = exact_sampler(rows, DAG, 1_000)
     backward = BackwardPolicy.uniform(DAG, RATIONAL).on(exact.lifted)
-    found = rejection(exact.forward, backward, enumerate_rewards(GRID, DAG))
-    return Walker(GRID, rows, BackwardRows(GRID, dag=DAG), 0), found
+    result = rejection(exact.forward, backward, enumerate_rewards(GRID, DAG))
+    return Walker(GRID, rows, BackwardRows(GRID, dag=DAG), 0), result
 
 
 def distance(samples: Any) -> float:
@@ -36,27 +36,27 @@ def distance(samples: Any) -> float:
     "Kept(kept.terminals[-count:]",
 )
 def test_what_is_kept_has_the_law_of_the_target() -> None:
-    walker, found = made(stopping(0.5))
-    kept = exact_samples(walker, found.log_most, 4_000, 0)
+    walker, result = made(stopping(0.5))
+    kept = exact_samples(walker, result.log_most, 4_000, 0)
     # Nine states and 4,000 samples: 0.02 on average.
     assert distance(kept.terminals) < 0.04
     assert distance(walker.draw(4_000).terminals) > 0.2
-    assert len(kept.terminals) / kept.drawn == pytest.approx(found.rate, rel=0.1)
+    assert len(kept.terminals) / kept.drawn == pytest.approx(result.rate, rel=0.1)
     assert kept.log_rewards == [walker.reward(x).value for x in kept.terminals]
 
 
 def test_the_largest_weight_is_that_of_a_trajectory() -> None:
-    walker, found = made(stopping(0.5))
+    walker, result = made(stopping(0.5))
     weights = walker.draw(20_000).log_weight
-    assert weights.max() <= found.log_most
-    assert weights.max() == pytest.approx(found.log_most, abs=1e-9)
+    assert weights.max() <= result.log_most
+    assert weights.max() == pytest.approx(result.log_most, abs=1e-9)
 
 
 @pytest.mark.parametrize("off", [-0.5, math.nan])
 def test_control_a_weight_beyond_the_certified_one_is_seen(off: float) -> None:
-    walker, found = made(stopping(0.5))
+    walker, result = made(stopping(0.5))
     with pytest.raises(InputError, match="not the one that was certified"):
-        exact_samples(walker, found.log_most + off, 10, 0)
+        exact_samples(walker, result.log_most + off, 10, 0)
 
 
 def test_a_sampler_that_cannot_reach_a_state_is_refused() -> None:

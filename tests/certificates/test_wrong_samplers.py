@@ -120,11 +120,11 @@ def exposed(policy: Any, regime: Any, samples: int = SAMPLES, **options: Any) ->
     """How a sampler is exposed, in words; None if it is not."""
     asked = {"samples": samples, "width": CLOSE / 4, **options}
     try:
-        found = pdai.certify(policy, PROBLEM, regime=regime, **asked)
+        result = pdai.certify(policy, PROBLEM, regime=regime, **asked)
     except InputError as error:
         return f"refused: {error}"
-    if found.interval.low > CLOSE:
-        return f"TV above {found.interval.low} from {found.samples} samples"
+    if result.interval.low > CLOSE:
+        return f"TV above {result.interval.low} from {result.samples} samples"
     return None
 
 
@@ -148,9 +148,9 @@ def test_control_the_right_sampler_is_not(regime: str) -> None:
 
 @pytest.mark.parametrize("error", [0.05, -0.05])
 def test_a_stale_log_z_is_exposed(error: float) -> None:
-    found = exposed(RIGHT, "Z", log_z=math.log(PROBLEM.z()) + error)
-    assert found is not None
-    assert ("correct log Z" in found) == (error < 0)
+    result = exposed(RIGHT, "Z", log_z=math.log(PROBLEM.z()) + error)
+    assert result is not None
+    assert ("correct log Z" in result) == (error < 0)
 
 
 def test_a_wrong_backward_policy_is_exposed_by_trajectories_alone() -> None:
