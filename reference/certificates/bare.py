@@ -14,9 +14,10 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from reference.certificates.betting import Interval, MeanInterval
 from reference.certificates.collisions import (
@@ -34,6 +35,8 @@ from reference.errors import InputError, shown
 
 # Events hold the values whose scores are beyond one of these, in standard deviations.
 BEYOND = (0.0, 1.0, 2.0, 3.0, 4.5, 6.0)
+# Values are chosen by a tenth of the samples, which shows gross errors, and by one half.
+CUTS = (10, 2)
 # The most values that a report lists, and the level at which one is listed if the sampler is right.
 LISTED, LISTING = 5, 0.1
 # A bound that is expected to be this many times larger than the other gets no share of the level.
@@ -57,22 +60,44 @@ def against_law(
     place = {x: i for i, x in enumerate(target)}
     law = np.array([float(p) for p in target.values()])
     places = np.array([place[x] for x in samples])
-    halves = np.array_split(places, [len(places) // 2])
-    chosen, measured = (np.bincount(half, minlength=len(law)) for half in halves)
-    score = scores(chosen, law)
-    low = _events(score, measured, law, level / 2)
+    parts = [_Halves.of(places, len(places) // part, law) for part in CUTS]
+    low = _events(parts, law, level / 2)
     high, lines = _from_above(places, law, level / 2)
-    return Interval(low, high), [*lines, *_farthest(score, measured, [*target], law, level)]
+    return Interval(low, high), [*lines, *_farthest(parts[-1], [*target], law, level)]
 
 
-def _events(score: Floats, measured: Counts, law: Floats, level: float) -> float:
-    """The largest lower bound of TV by sets of values that stand out in the first half."""
-    count = int(measured.sum())
-    sides = [score > t for t in BEYOND] + [score < -t for t in BEYOND]
-    events = list({values.tobytes(): values for values in sides if values.any()}.values())
+class _Halves(NamedTuple):
+    """Two parts of the samples: values are chosen by their scores in one, and counted in the other.
+
+    Attributes:
+        score: the score of each value in the first part.
+        measured: the count of each value in the other.
+        events: sets of values that stand out in the first part.
+    """
+
+    score: Floats
+    measured: Counts
+    events: list[npt.NDArray[np.bool_]]
+
+    @classmethod
+    def of(cls, places: Any, first: int, law: Floats) -> "_Halves":
+        """The parts of which the first has so many samples."""
+        chosen, measured = (
+            np.bincount(half, minlength=len(law)) for half in np.split(places, [first])
+        )
+        score = scores(chosen, law) if first else np.zeros(len(law))
+        sides = [score > t for t in BEYOND] + [score < -t for t in BEYOND]
+        events = {values.tobytes(): values for values in sides if values.any()}
+        return cls(score, measured, [*events.values()])
+
+
+def _events(parts: Sequence[_Halves], law: Floats, level: float) -> float:
+    """The largest lower bound of TV by sets of values that stand out in a first part."""
+    events = [(part.measured, values) for part in parts for values in part.events]
     # Both ends, as samples in a wrong order have too little where they had too much.
     log, low = math.log(2 * max(1, len(events)) / level), 0.0
-    for values in events:
+    for measured, values in events:
+        count = int(measured.sum())
         seen, mass = int(measured[values].sum()), float(law[values].sum())
         least, most = lower_probability(seen, count, log), upper_probability(seen, count, log)
         low = max(low, least - mass - 2.0**-40, mass - most - 2.0**-40)
@@ -103,11 +128,9 @@ def _from_above(places: Any, law: Floats, level: float) -> tuple[float, list[Lin
     return min(bounds), lines
 
 
-def _farthest(
-    score: Floats, measured: Counts, labels: Sequence[Hashable], law: Floats, level: float
-) -> list[Line]:
+def _farthest(half: _Halves, labels: Sequence[Hashable], law: Floats, level: float) -> list[Line]:
     """The values that stand out most in the first half, with intervals from the second."""
-    count = int(measured.sum())
+    score, measured, count = half.score, half.measured, int(half.measured.sum())
     least, log = math.sqrt(2 * math.log(len(law) / LISTING)), math.log(2 / level)
     lines = []
     for i in np.argsort(-abs(score), kind="stable")[:LISTED].tolist():

@@ -1,20 +1,28 @@
 """An upper bound of TV to a law that is listed, from how often samples coincide.
 
-Claim collision-tv-bound. A first part of independent samples of `p` chooses sets of values, and two
-parts X and Y of m samples each are counted. `pi` is the target. With H the values that stand out in
-the first part, L those too rare to be judged, and B the others,
+Claim collision-tv-bound. A first part of independent samples of `p` chooses sets of values, and n
+more are taken one after the other. `pi` is the target. With H the values that stand out in the
+first part, L those too rare to be judged, and B the others,
 
-    2 TV(p, pi) <= sum over H of |p - pi| + p(L) + pi(L) + sqrt(pi(B) S),
-    S = sum over B of (p - pi)^2 / pi,
+    2 TV(p, pi) <= sum over H of |p - pi| + p(L) + pi(L) + sum over B of |p - pi|.
 
-by Cauchy and Schwarz. The product `T = sum over B of (p_X - pi)(p_Y - pi) / pi` of the empirical
-laws has the mean S. Given X, T is a mean over Y, which bets bound (betting-bound). What is bounded
-is `M = sum over B of (p_X - pi)(p - pi) / pi`, a mean over X that by Bernstein's inequality obeys
+With weights `a` on B, two samples x and y have the product
 
-    S <= M + sqrt(2 r S log(1/a) / m) + (S + 2) log(1/a) / (3 m),   r = max over B of p / pi,
+    k(x, y) = sum over B of a (1[x] - pi) (1[y] - pi) / pi,
 
-with probability at least `1 - a`. The deviation of T is about `sqrt(2 |B| log(1/a)) / m`: fewer
-samples than values may do, which a comparison with the empirical law cannot.
+whose mean is the sum over B of `a (p - pi)^2 / pi`. Sample t has the sum of its products with all
+earlier ones. Given these, its mean is the sum over them of `g - d`, with `g = a (p - pi) / pi` on B
+and d the sum over B of `a (p - pi)`. Bets bound the average of these means (betting-bound). It is a
+weighted mean of g over the samples, whose lower tail is thin, as `g >= -a`. For `r > 0`,
+
+    sum over B of a pi q(p / pi - 1) <= average + log(1 / level) / r * sum of squared weights,
+    q(u) = u^2 (1 - k - k u), or (1 + u) / (4 k) - u where `u > 1 / (2 k)`,
+
+with probability at least `1 - level`; k is about `a r / 2` (`_bends`). A large `sum of |p - pi|`
+makes the left side large. Weights `pi^(1/3)` are best: then samples of `pi` itself are bounded by
+about the root of `(sum of pi^(2/3))^(3/2) / n` (Valiant and Valiant, An automatic inequality prover
+and instance optimal identity testing, 2017). Fewer samples than values may do, which a comparison
+with the empirical law cannot.
 """
 
 import math
@@ -30,10 +38,12 @@ Counts = npt.NDArray[np.int64]
 
 # The share of the samples that choose the sets.
 CHOOSING = 10
-# The statements whose levels add up to that of the bound: H, L, the bets, Bernstein's, and r.
-STATEMENTS = 5
+# The statements whose levels add up to that of the bound: H, L, the bets, and the lower tail.
+STATEMENTS = 4
 # Values below these multiples of the least probability are tried as L.
 DOUBLINGS = 40
+# The largest weight, as a multiple of `1 / r`: with it `k < 1 / 5`.
+HEAVIEST = 0.3
 
 
 def upper_probability(count: int, trials: int, log: float) -> float:
@@ -86,42 +96,65 @@ def scores(counts: Counts, target: Floats) -> Floats:
 
 
 class Parts(NamedTuple):
-    """The three parts of the samples, as counts of each value."""
+    """The parts of the samples.
+
+    Attributes:
+        choosing: the samples that choose the sets, as counts of each value.
+        places: the other samples, as places of values, in the order of the draws.
+    """
 
     choosing: Counts
-    x: Counts
-    y: Counts
+    places: npt.NDArray[np.intp]
+
+
+class _Plan(NamedTuple):
+    """What is chosen before any sample is seen, for samples of the target itself.
+
+    Attributes:
+        threshold: the probability below which a value is in L.
+        rate: r of the lower tail.
+        bound: about the bound that such samples get.
+    """
+
+    threshold: float
+    rate: float
+    bound: float
+
+    def weights(self, target: Floats) -> Floats:
+        """The weights `a` of values."""
+        return _weights(target, self.rate)
 
 
 def split(places: npt.NDArray[np.intp], values: int) -> Parts:
     """The parts of samples that are given as places of values, in the order of the draws."""
-    first = len(places) // CHOOSING
-    middle = first + (len(places) - first) // 2
-    parts = np.split(places, [first, middle])
-    return Parts(*(np.bincount(part, minlength=values) for part in parts))
+    first, rest = np.split(places, [len(places) // CHOOSING])
+    return Parts(np.bincount(first, minlength=values), rest)
 
 
 def collision_bound(parts: Parts, target: Floats, level: float) -> float:
     """An upper bound of `TV(p, pi)`, which fails with probability at most `level`.
 
     Args:
-        parts: the samples; each part has at least one.
+        parts: the samples.
         target: `pi` of each value; 0 where the target excludes it.
         level: the level.
     """
-    counted, log = parts.x + parts.y, math.log(STATEMENTS / level)
-    trials = int(counted.sum())
-    rare = target < _rare_below(trials // 2, target, log)
+    steps, log = len(parts.places), math.log(STATEMENTS / level)
+    plan = _plan(steps, target, log)
+    if plan.bound >= 1:
+        return 1.0
+    counted = np.bincount(parts.places, minlength=len(target))
+    rare = target < plan.threshold
     heavy = ~rare & (scores(parts.choosing, target) ** 2 / 2 >= math.log(10 * len(target)))
     common = ~rare & ~heavy
-    apart = _mass_apart(counted[heavy], target[heavy], trials, log)
-    light = upper_probability(int(counted[rare].sum()), trials, log) + float(target[rare].sum())
+    apart = _mass_apart(counted[heavy], target[heavy], steps, log)
+    light = upper_probability(int(counted[rare].sum()), steps, log) + float(target[rare].sum())
     rest = 0.0
     if common.any():
-        mean = _mean_product(parts, target, common, log)
-        ratio = _largest_ratio(counted[common], target[common], trials, log)
-        square = _from_mean(mean, ratio, int(parts.x.sum()), log)
-        rest = math.sqrt(float(target[common].sum()) * square)
+        weights = np.where(common, plan.weights(target), 0.0)
+        mean = _mean_product(parts.places, target, weights, log)
+        inside = target[common], weights[common], np.ones(int(common.sum()))
+        rest = _distance(*inside, mean, plan.rate, steps, log)
     return min(1.0, (apart + light + rest) / 2 * (1 + 2.0**-30))
 
 
@@ -133,9 +166,7 @@ def expected_bound(trials: int, target: Floats, level: float) -> float:
         target: `pi` of each value.
         level: the level.
     """
-    log, size = math.log(STATEMENTS / level), (trials - trials // CHOOSING) // 2
-    threshold = _rare_below(size, target, log)
-    return min(1.0, _expected(size, target, threshold, log))
+    return _plan(trials - trials // CHOOSING, target, math.log(STATEMENTS / level)).bound
 
 
 def _mass_apart(counts: Counts, target: Floats, trials: int, log: float) -> float:
@@ -148,54 +179,150 @@ def _mass_apart(counts: Counts, target: Floats, trials: int, log: float) -> floa
     return apart
 
 
-def _mean_product(parts: Parts, target: Floats, common: npt.NDArray[np.bool_], log: float) -> float:
-    """An upper bound of M, by bets on the samples of Y given those of X."""
-    share = parts.x / parts.x.sum()
-    ratio = np.divide(share, target, where=common, out=np.ones(len(target))) - 1
-    largest = float(ratio.max())
-    # Rounded down, so that the mean of the ratios is bounded from above.
-    gaps = np.maximum(0.0, largest - ratio - (largest + 1) * 2.0**-45)
+def _mean_product(
+    places: npt.NDArray[np.intp], target: Floats, weights: Floats, log: float
+) -> float:
+    """An upper bound of the average product of a sample with earlier ones, given these.
+
+    The product of x and y is `[x = y] a(x) / pi(x) - a(x) - a(y)` and a constant. The first and the
+    third are bet on, as only they depend on the later sample.
+
+    Args:
+        places: the samples.
+        target: `pi` of each value.
+        weights: `a` of each value, 0 outside of B.
+        log: the logarithm of one over the level.
+    """
+    steps = len(places)
+    ratio = np.divide(weights, target, where=weights > 0, out=np.zeros(len(target)))
+    drawn, gain, before = weights[places], ratio[places], np.arange(steps)
+    earlier = _earlier(places)
+    values = gain * earlier - before * drawn
+    common = weights > 0
+    usual = _usual_largest(target[common], weights[common], np.ones(int(common.sum())), steps)
+    # No value is larger, and it depends on earlier samples alone.
+    largest = np.maximum.accumulate(np.append(usual, (gain * (earlier + 1))[:-1]))
+    # Rounded down, so that the mean of the values is bounded from above.
+    margins = (largest + before * drawn) * 2.0**-45
     below = LowerMean()
-    below.add(np.repeat(gaps, parts.y))
-    shift = float((share - target)[common].sum())
-    return float(largest - below.bound(math.exp(-log)) - shift)
+    below.add(np.maximum(0.0, (largest - values - margins) / usual))
+    gaps = steps * usual * below.bound(math.exp(-log))
+    others = (before[::-1] * (float((weights * target).sum()) - drawn)).sum()
+    return float((others + largest.sum() - gaps) / (steps * (steps - 1) / 2))
 
 
-def _largest_ratio(counts: Counts, target: Floats, trials: int, log: float) -> float:
-    """An upper bound of the largest `p / pi`, over all values together."""
-    shared, least = log + math.log(len(counts)), dict[int, float]()
-    # Among equal counts the least probability has the largest ratio.
-    for count, p in zip(counts.tolist(), target.tolist(), strict=True):
-        least[count] = min(p, least.get(count, 1.0))
-    return max(upper_probability(count, trials, shared) / p for count, p in least.items())
+def _earlier(places: npt.NDArray[np.intp]) -> Counts:
+    """The number of earlier samples that equal each sample."""
+    order = np.argsort(places, kind="stable")
+    is_first = np.diff(places[order], prepend=-1) != 0
+    starts = np.maximum.accumulate(np.where(is_first, np.arange(len(places)), 0))
+    earlier = np.empty(len(places), np.int64)
+    earlier[order] = np.arange(len(places)) - starts
+    return earlier
 
 
-def _from_mean(mean: float, ratio: float, size: int, log: float) -> float:
-    """The largest S that obeys Bernstein's inequality with M, a quadratic in its root."""
-    step, slope = log / (3 * size), math.sqrt(2 * ratio * log / size)
-    if step >= 1:
-        return math.inf
-    root = slope + math.sqrt(slope**2 + 4 * (1 - step) * max(0.0, mean + 2 * step))
-    return (root / (2 * (1 - step))) ** 2
+def _usual_largest(target: Floats, weights: Floats, sizes: Floats, steps: int) -> float:
+    """About the largest `a / pi` times a count, for samples of the target itself."""
+    log = math.log(sizes.sum() + 1)
+    mean = steps * target
+    return float((weights / target * (mean + np.sqrt(2 * mean * log) + log / 3 + 1)).max())
 
 
-def _rare_below(size: int, target: Floats, log: float) -> float:
-    """The probability below which values are rare: the best for samples of the target itself."""
-    least = float(target[target > 0].min())
-    tried = [least * 2.0**k for k in range(DOUBLINGS) if least * 2.0**k <= target.max()]
-    return min([*tried, math.inf], key=lambda t: _expected(size, target, t, log))
+def _squares(steps: int) -> float:
+    """The sum of the squares of the weights `2 (n - s) / (n (n - 1))` of samples s = 1 ... n."""
+    return 2 * (2 * steps - 1) / (3 * steps * (steps - 1))
 
 
-def _expected(size: int, target: Floats, threshold: float, log: float) -> float:
-    """About the bound for samples of the target itself, if rarer values are not judged."""
-    common = target >= threshold
-    values, light = int(common.sum()), float(target[~common].sum())
-    if not values or log >= 3 * size:
-        return 1.0
-    expected = 2 * size * float(target[common].min())
-    largest = expected + math.sqrt(2 * expected * math.log(values + 1)) + 1
-    shared = log + math.log(values)
-    ratio = upper_probability(min(2 * size, round(largest)), 2 * size, shared) * 2 * size / expected
-    square = _from_mean(math.sqrt(2 * log * values) / size, ratio, size, log)
-    rare = light + upper_probability(round(light * 2 * size), 2 * size, log)
-    return (rare + math.sqrt((1 - light) * square)) / 2
+def _weights(target: Floats, rate: float) -> Floats:
+    """`pi^(1/3)`, as far as the lower tail stays thin."""
+    weights: Floats = np.minimum(np.cbrt(target), HEAVIEST / rate)
+    return weights
+
+
+def _bends(weights: Floats, rate: float, steps: int) -> Floats:
+    """The k of each value: `a r (exp(z) - 1 - z) / z^2`, z about `3 a r / 2`."""
+    size = weights * rate * 2 / steps / _squares(steps)
+    # Where size is small the difference is lost to rounding, and its series is below this.
+    bends: Floats = (
+        weights
+        * rate
+        * np.where(
+            size > 1e-3, (np.expm1(size) - size) / np.maximum(size, 1e-3) ** 2, (1 + size) / 2
+        )
+    )
+    return bends
+
+
+def _distance(
+    target: Floats,
+    weights: Floats,
+    sizes: Floats,
+    mean: float,
+    rate: float,
+    steps: int,
+    log: float,
+) -> float:
+    """The largest sum of `|p - pi|` that the average product allows.
+
+    For any `theta` it is at most `sum of pi peak + theta / 2 * sum of a pi q`, where `peak` is the
+    largest `|u| - a theta q(u) / 2`: it is at a root of a quadratic equation where `1 / (a theta)`
+    is at most `1 / (8 k) - 1 / 2`.
+
+    Args:
+        target: `pi` of values of B.
+        weights: `a` of these.
+        sizes: how many values there are of each.
+        mean: the bound of the average product.
+        rate: r of the lower tail.
+        steps: the number of samples.
+        log: the logarithm of one over the level.
+    """
+    bends = _bends(weights, rate, steps)
+    square = max(mean + log * _squares(steps) / rate, 2.0**-60)
+    middle = math.sqrt(float((sizes * target / weights).sum()) / square)
+    least = 1 / float((weights * (1 / (8 * bends) - 0.5)).min())
+    tried = []
+    for scale in (0.7, 0.8, 0.9, 1.0, 1.1):
+        theta = max(least, scale * middle) * (1 + 2.0**-40)
+        t = 1 / (weights * theta)
+        u = 2 * t / (1 - bends + np.sqrt((1 - bends) ** 2 - 6 * bends * t))
+        peak = u - u**2 * (1 - bends - bends * u) / (2 * t)
+        tried.append(float((sizes * target * peak).sum()) + theta * square / 2)
+    return min(tried)
+
+
+def _plan(steps: int, target: Floats, log: float) -> _Plan:
+    """The choices that are the best for samples of the target itself."""
+    best = _Plan(math.inf, 1.0, 1.0)
+    if steps < 2:
+        return best
+    # Probabilities within a twelfth of an octave are alike here.
+    rounded = np.exp2(np.round(np.log2(target[target > 0]) * 12) / 12)
+    values, counts = np.unique(rounded, return_counts=True)
+    sizes = counts.astype(float)
+    for k in range(DOUBLINGS):
+        threshold = float(target[target > 0].min()) * 2.0**k
+        if threshold > target.max():
+            break
+        common = values >= threshold * 2.0 ** (-1 / 24)
+        light = float(target[target < threshold].sum())
+        rate, rest = _rate(values[common], sizes[common], steps, log)
+        rare = light + upper_probability(min(steps, round(light * steps)), steps, log)
+        if (rare + rest) / 2 < best.bound:
+            best = _Plan(threshold, rate, (rare + rest) / 2)
+    return best
+
+
+def _rate(target: Floats, sizes: Floats, steps: int, log: float) -> tuple[float, float]:
+    """The rate r that is the best for samples of the target itself, and the distance with it."""
+    weights, rate, mean = np.cbrt(target), 1.0, 0.0
+    mass = float((sizes * target).sum())
+    for _ in range(3):
+        noise = 2 * math.sqrt((log + 2) * float((sizes * weights**2).sum())) / steps
+        mean = noise + log * _usual_largest(target, weights, sizes, steps) / steps**2
+        spread = float((sizes * target / weights).sum())
+        slope = math.sqrt(2 * mass * log * _squares(steps) / spread)
+        root = (slope + math.sqrt(slope**2 + 4 * mean)) / 2
+        rate = math.sqrt(2 * log * _squares(steps) * spread / mass) / root
+        weights = _weights(target, rate)
+    return rate, _distance(target, weights, sizes, mean, rate, steps, log)

@@ -28,14 +28,15 @@ TARGET: Mapping[Hashable, Fraction] = {"a": Fraction(1, 2), "b": Fraction(1, 2)}
 
 
 def test_events_and_each_bound_from_above_share_the_level() -> None:
-    """At two values the scores choose two events, and two bounds from above are tried."""
+    """At two values a tenth and a half choose two events each; two bounds are from above."""
     samples = ["a", "a", "a", "b"] * 500
     balance = interval([0, 1, 0, 1] * 250, LEVEL / 2)
     share = interval([0, 0, 0, 1] * 250, LEVEL / 2)
     parts = split(np.array([0, 0, 0, 1] * 500), 2)
     noise = 1 / math.sqrt(2_000) / 2 + math.sqrt(math.log(4 / LEVEL) / 4_000)
     result, lines = against_law(samples, TARGET, LEVEL)
-    least = lower_probability(750, 1_000, math.log(2 * 2 * 2 / LEVEL)) - 0.5
+    log = math.log(2 * 4 * 2 / LEVEL)
+    least = max(lower_probability(3 * n // 4, n, log) for n in (1_000, 1_800)) - 0.5
     by_parts = collision_bound(parts, np.array([0.5, 0.5]), LEVEL / 4)
     assert result == pytest.approx((least, min(0.25 + noise, by_parts)), rel=1e-9)
     assert [line.value for line in lines if line.name.startswith("bound by")] == pytest.approx(
@@ -48,15 +49,15 @@ def test_events_and_each_bound_from_above_share_the_level() -> None:
 @pytest.mark.catches(
     "An event is measured on the samples that chose it.",
     "reference/certificates/bare.py",
-    "halves = np.array_split(places, [len(places) // 2])",
-    "halves = places[: len(places) // 2], places",
+    "np.bincount(half, minlength=len(law)) for half in np.split(places, [first])",
+    "np.bincount(half, minlength=len(law)) for half in (places[:first], places)",
 )
 @pytest.mark.parametrize(
     ("against", "target"), [(against_law, TARGET), (against_samples, ["a", "b"] * 3_000)]
 )
 def test_an_event_is_measured_on_the_half_that_did_not_choose_it(against: Any, target: Any) -> None:
-    """The first half chooses "b", as it has none; the second has its share."""
-    assert against(["a"] * 3_000 + ["a", "b"] * 1_500, target, 1e-6)[0].low == 0
+    """The first tenth and the first half choose "a", or "b"; what follows has its share."""
+    assert against(["a"] * 600 + ["a", "b"] * 2_700, target, 1e-6)[0].low == 0
 
 
 @pytest.mark.catches(
