@@ -18,14 +18,24 @@ class StateTable(eqx.Module):
     states that share a row are told apart by the head alone. Rows start at zero.
 
     Attributes:
-        rows: the table.
+        rows: the table, or the rows of a batch.
+        places: where a row of the table is in `rows`, if these are of a batch.
     """
 
     rows: Float[Array, "rows outputs"]
+    places: Int[Array, " table"] | None = None
 
     def __call__(self, observation: Features) -> Float[Array, "*batch outputs"]:
         """The rows of a batch of states."""
-        return self.rows[row_of(observation, len(self.rows))]
+        if self.places is None:
+            return self.rows[row_of(observation, len(self.rows))]
+        return self.rows[self.places[row_of(observation, len(self.places))]]
+
+    def of(self, numbers: Int[Array, " batch"]) -> "StateTable":
+        """The rows of these numbers alone; equal numbers share the place of one of them."""
+        order = jnp.arange(len(numbers), dtype=jnp.int32)
+        places = jnp.zeros(len(self.rows), jnp.int32).at[numbers].set(order)
+        return StateTable(self.rows[numbers], places)
 
 
 def row_of(observation: Features, rows: int) -> Int[Array, "*batch"]:
@@ -41,9 +51,9 @@ def row_of(observation: Features, rows: int) -> Int[Array, "*batch"]:
     return ((mixed ^ (mixed >> 16)) % np.uint32(rows)).astype(jnp.int32)
 
 
-def empty_table(rows: int, outputs: int) -> StateTable | None:
-    """A table of zeros; None without rows."""
-    return StateTable(jnp.zeros((rows, outputs))) if rows else None
+def is_table(leaf: Any) -> bool:
+    """Whether a part of a policy is a table."""
+    return isinstance(leaf, StateTable)
 
 
 def with_table(table: Any, outputs: Array, observation: Features) -> Array:

@@ -6,12 +6,13 @@ from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
 from fast.dynamics.base import DynamicsOptions
 from fast.dynamics.head import WithHead
 from fast.dynamics.own import OwnDynamics, check_network
-from fast.dynamics.state_table import empty_table
+from fast.dynamics.state_table import StateTable
 from fast.environments import AbstractEnvironment
 from fast.environments.features import feature_count
 from fast.parts import name_of_part
@@ -85,10 +86,10 @@ def _tabled(policy: Policy, dynamics: DynamicsOptions[Any], parents: int) -> Pol
     """The policy with tables beside its head and its learned `p_B`, if the dynamics ask for any."""
     rows, absent = getattr(dynamics, "table_rows", 0), {"is_leaf": lambda leaf: leaf is None}
     if rows and isinstance(policy.network, WithHead):
-        table = empty_table(rows, policy.network.output)
+        table = StateTable(jnp.zeros((rows, policy.network.output)))
         policy = eqx.tree_at(lambda p: p.network.table, policy, table, **absent)
     if rows and isinstance(policy.backward, LearnedBackward):
-        table = empty_table(rows, parents)
+        table = StateTable(jnp.zeros((rows, parents)))
         policy = eqx.tree_at(lambda p: p.backward.table, policy, table, **absent)
     return policy
 

@@ -31,12 +31,14 @@ class Gradient(NamedTuple):
         log_z: an estimate of `log Z`, in nats; 0 where the loss has none.
         by: the gradient with respect to the sampler's parameters.
         starting_log_z: `log Z` at which the gradient was taken, and from which the step starts.
+        rows: the numbers of the tables' rows by which `by` is the gradient; None for all of them.
     """
 
     loss: Float[Array, ""]
     log_z: Float[Array, ""]
     by: Sampler
     starting_log_z: Float[Array, ""]
+    rows: Int[Array, " states"] | None = None
 
 
 def exploration(sampling: SamplingOptions, steps: int, step: Int[Array, ""]) -> Exploration:

@@ -81,11 +81,13 @@ class OptimiserOptions:
 
     def make(
         self, log_z_learning_rate: float, *, has_table: bool = False
-    ) -> "optax.GradientTransformation":
+    ) -> "optax.GradientTransformationExtraArgs":
         """AdamW on the policy, and Adam on `log Z` and on tables by state, for a `Sampler`."""
         import equinox as eqx
         import jax
         import optax
+
+        from fast.training.tables import on_rows
 
         def kinds(sampler: Any) -> Any:
             every = jax.tree.map_with_path(
@@ -94,9 +96,12 @@ class OptimiserOptions:
             )
             return eqx.tree_at(lambda tree: tree.log_z, every, "log_z")
 
-        parts = {"policy": self.for_network(), "log_z": optax.adam(log_z_learning_rate)}
+        parts: dict[str, Any] = {
+            "policy": self.for_network(),
+            "log_z": optax.adam(log_z_learning_rate),
+        }
         if has_table:
-            parts["table"] = optax.adam(self._schedule(self.table_learning_rate))
+            parts["table"] = on_rows(optax.adam(self._schedule(self.table_learning_rate)))
         return optax.partition(parts, kinds)
 
 

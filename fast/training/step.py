@@ -20,6 +20,7 @@ from fast.sampling.replay import Buffer
 from fast.sampling.trajectories import Cached, Trajectories
 from fast.training.method import Gradient
 from fast.training.state import TrainState
+from fast.training.tables import by_row, rows_of_batch, with_rows
 
 # A gradient, and the buffer after it, from an environment, a state of training and draws.
 OfDraws = Callable[
@@ -67,8 +68,12 @@ def loss_and_gradient(
         return _of_policy(loss, environment, sampler, batch.trajectories, axis)
     assert isinstance(loss, TrajectoryLoss), loss
     trajectories, cached = batch
+    rows = rows_of_batch(sampler.policy, environment, trajectories)
+    if axis is not None and rows is not None:
+        rows = lax.all_gather(rows, axis, tiled=True)
+    policy = with_rows(sampler.policy, rows)
     steps, pullback = evaluate_with_pullback(
-        Evaluation(sampler.policy, environment, trajectories, cached, skip_ended)
+        Evaluation(policy, environment, trajectories, cached, skip_ended)
     )
     steps = steps._replace(context=context_of(loss, environment, trajectories))
     # The terms of all devices are few numbers: each computes the whole loss, and keeps its share
@@ -86,11 +91,11 @@ def loss_and_gradient(
     (value, log_z), (by_terms, by_log_z) = jax.value_and_grad(loss_of, (0, 1), has_aux=True)(
         jnp.stack(everyone[:3]), start
     )
-    if axis is None:
-        return Gradient(value, log_z, Sampler(pullback(by_terms), by_log_z), start)
-    share = len(steps.active)
-    own = lax.dynamic_slice_in_dim(by_terms, lax.axis_index(axis) * share, share, axis=1)
-    return Gradient(value, log_z, Sampler(_total(pullback(own), axis), by_log_z), start)
+    if axis is not None:
+        share = len(steps.active)
+        by_terms = lax.dynamic_slice_in_dim(by_terms, lax.axis_index(axis) * share, share, axis=1)
+    by_policy = by_row(_total(pullback(by_terms), axis), policy, rows)
+    return Gradient(value, log_z, Sampler(by_policy, by_log_z), start, rows)
 
 
 def _of_policy(

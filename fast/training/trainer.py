@@ -22,6 +22,7 @@ from fast.training.method import NO_SAMPLERS, Method
 from fast.training.networks import Networks
 from fast.training.processes import spanning
 from fast.training.state import TrainState
+from fast.training.tables import applied
 
 METHODS: dict[str, type[Method]] = {"networks": Networks, "latents": Latents}
 
@@ -154,7 +155,7 @@ def _run_once() -> dict[str, int] | None:
 
 def train_step(
     method: Method,
-    optimizer: optax.GradientTransformation,
+    optimizer: optax.GradientTransformationExtraArgs,
     environment: AbstractEnvironment[Any],
     key: PRNGKeyArray,
     state: TrainState,
@@ -172,8 +173,10 @@ def train_step(
     gradient, buffer = method.learn(environment, state, jax.random.fold_in(key, state.step))
     before = Sampler(state.sampler.policy, gradient.starting_log_z)
     parameters = eqx.filter(before, eqx.is_inexact_array)
-    updates, optimizer_state = optimizer.update(gradient.by, state.optimizer, parameters)
-    sampler = eqx.apply_updates(before, updates)
+    updates, optimizer_state = optimizer.update(
+        gradient.by, state.optimizer, parameters, rows=gradient.rows
+    )
+    sampler = applied(before, updates, gradient.rows)
     return TrainState(sampler, optimizer_state, buffer, state.step + 1), TrainInfo(
         gradient.loss, gradient.log_z
     )

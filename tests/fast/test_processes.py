@@ -103,7 +103,7 @@ from fast.training.compose import configure
 
 config = configure(
     "sets", items=5, size=3, parameters=2000, latent_size=4, batch=8, steps=200, evaluations=2,
-    precision="float64", dynamics="gru",
+    precision="float64", dynamics="gru", table_rows=16,
 )
 for name, change in {
     "a": dict(parts=2, factors=(0,)),

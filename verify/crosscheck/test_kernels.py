@@ -50,6 +50,8 @@ ELSEWHERE = {
     "fast.balance.loss": "compiled once there: test_losses",
     "fast.dynamics.graph_networks.graphs_of": "computes nothing",
     "fast.dynamics.graph_networks.scorer_of": "likewise",
+    "fast.dynamics.state_table.is_table": "likewise",
+    "fast.training.tables": "compared with the whole table: test_state_table",
     "fast.measure.expectations": "called from Python, on samples: test_unknown_z",
     "fast.measure.weights": "NumPy",
     "pdai.distributed.certificates": "called from Python, on a whole problem: test_combined",
@@ -95,7 +97,6 @@ BOTH_WAYS = ("fast.sampling.forward.sample_trajectories", "fast.balance.steps.ev
 # These give the same whatever the numbers.
 CONSTANT = (
     "fast.sampling.replay.empty_buffer",
-    "fast.dynamics.state_table.empty_table",
     "fast.policies.policy.uniform_policy",
     "fast.policies.policy.count_parameters",
 )
@@ -252,7 +253,7 @@ ARGUMENTS: dict[str, Callable[[World], Any]] = {
     "fast.dynamics.state_table.StateTable.self": lambda w: StateTable(w.normal(8, 3)),
     "fast.dynamics.state_table.table": lambda w: StateTable(w.normal(8, 3)),
     "fast.dynamics.state_table.rows": lambda w: 8,
-    "fast.dynamics.state_table.empty_table.outputs": lambda w: 3,
+    "fast.dynamics.state_table.StateTable.of.numbers": lambda w: jnp.arange(BATCH) % 3,
     "fast.dynamics.state_table.with_table.outputs": lambda w: w.normal(BATCH, 3),
     "old": lambda w: w.trajectories,
     "kept": lambda w: jnp.arange(BATCH) % 2,

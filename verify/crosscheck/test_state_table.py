@@ -7,17 +7,19 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 
 from fast.balance.rows import evaluate_with_pullback
 from fast.balance.steps import Evaluation, evaluate
-from fast.dynamics.state_table import StateTable, empty_table, row_of, with_table
+from fast.dynamics.state_table import StateTable, is_table, row_of, with_table
 from fast.laws.enumeration import enumerate_environment
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms
 from fast.training.compose import configure
 from fast.training.method import annealed
 from fast.training.options import SamplingOptions
+from fast.training.tables import applied, by_row, on_rows, rows_of_batch, with_rows
 from fast.training.trainer import make_trainer
 from reference.errors import InputError
 from verify.crosscheck.compare import TOLERANCE, tree_distance
@@ -72,17 +74,17 @@ def tabled(name: str, dynamics: str, p_b: str = "uniform") -> tuple[Any, Any]:
     rng = np.random.default_rng(2)
 
     def filled(leaf: Any) -> Any:
-        if not isinstance(leaf, StateTable):
+        if not is_table(leaf):
             return leaf
         return StateTable(jnp.asarray(rng.normal(size=leaf.rows.shape), jnp.float32))
 
-    return environment, jax.tree.map(filled, policy, is_leaf=lambda x: isinstance(x, StateTable))
+    return environment, jax.tree.map(filled, policy, is_leaf=is_table)
 
 
 @pytest.mark.crosscheck(
     "fast.dynamics.state_table.StateTable",
     "fast.dynamics.state_table.with_table",
-    "fast.dynamics.state_table.empty_table",
+    "fast.dynamics.state_table.is_table",
 )
 @pytest.mark.catches(
     "The rows of a batch that read the head alone leave out the table.",
@@ -128,8 +130,57 @@ def test_the_table_is_added_by_hand_in_every_evaluation(name: str, dynamics: str
     assert float(jnp.abs(gradient.network.table.rows).max()) > 0
 
 
-def test_no_table_adds_nothing_and_has_no_parameters() -> None:
-    assert empty_table(0, 3) is None
+@pytest.mark.crosscheck(
+    "fast.training.tables.rows_of_batch",
+    "fast.training.tables.with_rows",
+    "fast.training.tables.by_row",
+)
+@pytest.mark.catches(
+    "A row that several states of a batch share keeps the gradient at one of its places.",
+    "fast/training/tables.py",
+    "return StateTable(of_rows.rows[table.places[rows]])",
+    "return of_rows",
+)
+def test_rows_of_a_batch_have_the_gradient_of_the_whole_table() -> None:
+    environment, policy = tabled("grid", "markov", "learned")
+    drawn, _ = sample_trajectories(policy, environment, uniforms(jax.random.key(0), environment, 9))
+    rows = rows_of_batch(policy, environment, drawn)
+    assert rows is not None
+    few, repeated = with_rows(policy, rows), len(rows) - len(set(np.asarray(rows).tolist()))
+    assert repeated > 0
+
+    def total(policy: Any) -> Any:
+        steps = evaluate(policy, environment, drawn)
+        return jnp.sum(steps.log_p_f) + jnp.sum(steps.log_p_b)
+
+    gradient: Any = eqx.filter_grad(total)
+    whole, of_rows = gradient(policy), by_row(gradient(few), few, rows)
+    others = np.setdiff1d(np.arange(64), rows)
+    for some, every in ((of_rows.network, whole.network), (of_rows.backward, whole.backward)):
+        np.testing.assert_allclose(some.table.rows, every.table.rows[rows], atol=1e-6)
+        assert not np.any(np.asarray(every.table.rows)[others])
+
+
+@pytest.mark.crosscheck("fast.training.tables.on_rows", "fast.training.tables.applied")
+def test_rows_move_as_by_the_optimiser_alone_and_others_stay() -> None:
+    inner, rows = optax.adam(0.1), jnp.asarray([3, 1, 3])
+    table, one = StateTable(jnp.arange(8.0).reshape(4, 2)), jnp.asarray([1.0, -2.0])
+    gradient, others = StateTable(jnp.stack([one, 5 * one, one])), jnp.asarray([0, 2])
+    optimiser = on_rows(inner)
+    state = optimiser.init(table)
+    for _ in range(2):
+        updates, state = optimiser.update(gradient, state, rows=rows)
+        table = applied(table, updates, rows)
+    expected = jnp.asarray([[2.0, 3.0], [6.0, 7.0]])
+    alone = inner.init(expected)
+    for _ in range(2):
+        change, alone = inner.update(jnp.stack([5 * one, one]), alone)
+        expected = expected + change
+    np.testing.assert_allclose(table.rows[jnp.asarray([1, 3])], expected, rtol=1e-6)
+    assert table.rows[others].tolist() == [[0.0, 1.0], [4.0, 5.0]]
+
+
+def test_no_table_adds_nothing() -> None:
     assert with_table(None, outputs := jnp.ones(3), jnp.zeros(2)) is outputs
 
 
