@@ -21,6 +21,7 @@ from fast.dynamics.perceptron import Perceptron
 from fast.dynamics.state_table import StateTable, with_table
 from fast.environments import AbstractEnvironment
 from reference.arguments import require
+from reference.errors import InputError
 
 Network = AbstractDynamics[Any]
 
@@ -94,6 +95,15 @@ class HeadOptions(DynamicsOptions[Network]):
     def __post_init__(self) -> None:
         super().__post_init__()
         require(self, "table_rows", 0 <= self.table_rows <= 2**24, "lie from 0 to 2^24")
+
+    def check(self, config: Any) -> None:
+        codes = {getattr(config.task, name, None) for name in ("encoding", "time_code")}
+        if self.table_rows and "fourier" in codes:
+            raise InputError(
+                f"table_rows is {self.table_rows} on {config.task.name} with Fourier codes: their "
+                "last bits depend on the program, so a state has no row of its own; use "
+                "--table-rows 0, or another --encoding"
+            )
 
     def cell(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> Network:
         """The latent dynamics without their head."""

@@ -209,6 +209,7 @@ def test_beta_rises_in_equal_ratios_to_one(share: float, step: int, beta: float)
         ({"anneal": 0.5, "loss": "fm", "dynamics": "markov"}, "annealed at the ends"),
         ({"anneal": 0.5, "dynamics": "gaussian"}, "annealed at the ends"),
         ({"table_rows": -1}, "lie from 0"),
+        ({"table_rows": 9, "encoding": "fourier"}, "has no row of its own"),
         ({"table_learning_rate": 0.0}, "be positive"),
     ],
 )
