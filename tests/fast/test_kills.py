@@ -158,7 +158,7 @@ def survives(name: str, rng: Random, folder: Path) -> bool:
 
 @pytest.mark.long
 def test_what_was_killed_at_random_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
-    assert all(survives("train", Random(seed), tmp_path) for seed in range(2))
+    assert survives("train", Random(0), tmp_path)
 
 
 PARENT = """

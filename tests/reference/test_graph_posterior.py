@@ -138,8 +138,8 @@ def number(sums: Any, place: int) -> Fraction:
     return value * Fraction(2) ** int(sums.exponent[place])
 
 
-# Integers of strongly dependent columns have a thousand bits and more.
-LARGEST = pytest.param(11, "strong", marks=pytest.mark.long)
+# Integers of strongly dependent columns have hundreds of bits and more.
+LARGEST = pytest.param(10, "strong", marks=pytest.mark.long)
 
 
 @pytest.mark.parametrize(
