@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pdai.certifying.certify import certify
-from reference.certificates.listed import ListedLaw
+from reference.certificates.laws import law_of
 from reference.certificates.statement import Certificate
 from reference.errors import InputError, check_integer
 from reference.user_code import number_or_infinite
@@ -50,8 +50,7 @@ def assert_law(
     limit = number_or_infinite(within, "within")
     if not 0 < limit <= 1:
         raise InputError(f"within is {within}, but must be a distance above 0, at most 1")
-    target = ListedLaw.of(law, support)
-    states = len(target.weights) + 1
+    target = law_of(law, support)
     draws: list[Hashable] = []
     part = level / 2
     while True:
@@ -62,7 +61,7 @@ def assert_law(
                 f"draw({size}) gives {len(fresh)} draws, but must give as many as are asked for"
             )
         draws += fresh.tolist() if hasattr(fresh, "tolist") else fresh
-        made = certify(draws, problem=target, max_states=states, level=part)
+        made = certify(draws, problem=target, level=part)
         if made.interval.low > 0:
             raise AssertionError(f"the sampler has another law: {made}\n{_text(made)}")
         if made.interval.high <= limit:

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from pdai.certifying.options import CertifyOptions
 from pdai.certifying.solved import SolvedSource
 from pdai.certifying.sources import (
-    FILES,
     DrawingSource,
     FunctionSource,
     RecordSource,
@@ -31,9 +30,12 @@ from reference.certificates.features import (
     exact_lines,
     modes,
 )
+from reference.certificates.inputs import FILES, STDIN
 from reference.certificates.kept import KeptDraws
-from reference.certificates.listed import ListedLaw
-from reference.certificates.recorded import STDIN, read_record
+from reference.certificates.laws import law_of
+from reference.certificates.listed import ListedLaw, from_logs
+from reference.certificates.literals import against_circuit
+from reference.certificates.recorded import read_record
 from reference.certificates.regimes import Draws, Result, with_log_z, with_neither, with_target
 from reference.certificates.state_texts import Outside
 from reference.certificates.statement import Certificate, Kind, Line, Regime, small
@@ -41,6 +43,7 @@ from reference.certificates.walks import Sampler
 from reference.errors import InputError, TooLargeError, no_such
 from reference.files import sha256
 from reference.loading import as_problem, load_object
+from reference.problems.circuits import Circuit
 from reference.problems.closed_form import ClosedForm
 
 EACH = (
@@ -133,20 +136,35 @@ def certificate_of(what: Any, problem: Any, options: CertifyOptions) -> Certific
     unused = [
         f"the {name} given: not used in regime {made.regime}" for name in given if given[name]
     ]
+    if isinstance(problem, Circuit) and problem.filled:
+        filled = f"{problem.filled:,} branches of the circuit leave out variables, which are free"
+        unused.append(f"{filled} there: the law is that of the smooth circuit")
     return replace(made, name=source.name, notes=[*made.notes, *source.notes, *unused])
 
 
 def _listed(problem: Any, options: CertifyOptions) -> tuple[Any, CertifyOptions]:
     """The problem, made of a law where one is given."""
-    if options.law is None:
-        if options.support is not None:
-            raise InputError("support is of the uniform law: add law='uniform' (--law uniform)")
+    names = ("law", "weights", "log_weights")
+    laws = {name: law for name in names if (law := getattr(options, name)) is not None}
+    if len(laws) + (problem is not None) > 1:
+        given = [*laws, *(["problem"] if problem is not None else [])]
+        raise InputError(
+            f"the {' and the '.join(given)} each give the target: leave one of the two out"
+        )
+    if not laws:
+        for name in ("support", "solutions"):
+            if getattr(options, name) is not None:
+                raise InputError(f"{name} is of a law: add law='uniform' (--law uniform)")
         return problem, options
-    if problem is not None:
-        raise InputError("the problem and the law each give the target: leave one of the two out")
-    listed = ListedLaw.of(options.law, options.support)
-    most = max(options.max_states, len(listed.weights) + 1)
-    return listed, replace(options, max_states=most)
+    (name, law), *_ = laws.items()
+    if name == "log_weights":
+        law = ListedLaw(from_logs(law))
+    else:
+        most, seconds = options.max_states, options.seconds
+        law = law_of(law, options.support, options.solutions, most=most, seconds=seconds)
+    # A function that is certified is asked at every value.
+    values = len(law.weights) + 1 if isinstance(law, ListedLaw) else 0
+    return law, replace(options, max_states=max(options.max_states, values))
 
 
 def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource:
@@ -251,9 +269,10 @@ def _bare(
     known, target, level = source.target.probabilities(), options.target, options.level
     notes = ["assumes that the samples are independent draws of one sampler"]
     regime, interval, lines = options.regime, Interval(0.0, 1.0), list[Line]()
-    if target is None and known is None:
+    is_large = known is None and isinstance(source.target.problem, Circuit)
+    if target is None and known is None and not is_large:
         target = _target_samples(source, options, len(samples))
-    if regime == "N" or (known is None and target is None):
+    if regime == "N" or (known is None and target is None and not is_large):
         regime = "N"
         notes.append(WHY_NO_MORE)
     elif known is not None:
@@ -261,6 +280,12 @@ def _bare(
         notes.append(exact if target is None else f"{exact}: the samples of it are not used")
         # A sampler may leave the terminal states, whether or not these samples do.
         interval, lines = against_law(samples, {**known, Outside(): Fraction(0)}, level)
+    elif is_large:
+        interval, lines = against_circuit(samples, source.target.problem, level)  # type: ignore[arg-type]  # solutions
+        notes.append(
+            "the target has more solutions than --max-states lists: only the exact probabilities "
+            "of its literals are compared, and there is no upper bound"
+        )
     else:
         source.target.texts().check(target)  # type: ignore[arg-type]  # read by now
         interval, lines = against_samples(samples, target, level)  # type: ignore[arg-type]

@@ -31,7 +31,7 @@ def _from_words(metavar: str, nargs: Any, read: Callable[[list[str]], Any]) -> A
 
 
 _NAME = _from_words("MODULE:NAME", 1, lambda words: words[0])
-_TEXT = _from_words("uniform|PATH", 1, lambda words: words[0])
+_LAW = _from_words("uniform|PATH", 1, lambda words: words[0])
 _PATH = _from_words("PATH", 1, lambda words: Path(words[0]))
 _LOG_Z = _from_words(
     "FLOAT [FLOAT]", "*", lambda words: float(*words) if len(words) == 1 else [*map(float, words)]
@@ -46,10 +46,20 @@ class CertifyOptions:
     """log Z in nats, or a lower and an upper bound of it; by default the problem's."""
     target: Annotated[Sequence[Hashable] | str | Path | None, _PATH] = None
     """Independent samples of the target for regime S: a CSV file."""
-    law: Annotated[Mapping[Hashable, Any] | str | Path | None, _TEXT] = None
-    """The target without a problem: a CSV file of values and weights, or uniform over --support."""
+    law: Annotated[Mapping[Hashable, Any] | str | Path | None, _LAW] = None
+    """The target without a problem: a file of values and weights, a circuit (.nnf), or uniform over
+    --support or --solutions."""
     support: Annotated[Sequence[Hashable] | str | Path | None, _PATH] = None
     """The values of the uniform law: a file with one in each line."""
+    solutions: Annotated[str | Path | None, _PATH] = None
+    """The values of the law: the solutions of a formula (DIMACS) or circuit (.nnf); --law may then
+    be a file of literals and weights."""
+    weights: Annotated[Mapping[Hashable, Any] | None, tyro.conf.Fixed, tyro.conf.Suppress] = None
+    """The weights of the law by value, as `law` takes them."""
+    log_weights: Annotated[Mapping[Hashable, Any] | None, tyro.conf.Fixed, tyro.conf.Suppress] = (
+        None
+    )
+    """The logarithms of the weights of the law by value, in nats."""
     p_b: Annotated[Callable[[Any], Any] | None, _NAME] = None
     """A function from a state to a row over its parents; by default uniform."""
     takes: Takes = "state"

@@ -22,6 +22,8 @@ from reference.certificates import (
 )
 from reference.certificates.exact import ExactLaw, ExactSampler, exact_sampler, law_beside_target
 from reference.certificates.importance import Walks
+from reference.certificates.inputs import values_of
+from reference.certificates.laws import Law
 from reference.certificates.policies import BackwardRows, ForwardRows
 from reference.certificates.recorded import REWARD_TOLERANCE, Recorded, read_record
 from reference.certificates.state_texts import FOLLOWED, Outside
@@ -29,10 +31,9 @@ from reference.certificates.walks import LogRewards, Sampler, Walker
 from reference.errors import InputError, TooLargeError, check_hashable, check_type, plain, shown
 from reference.loading import name_of
 from reference.marginals import marginal
+from reference.problems.circuits import Circuit
 from reference.sources import digest_of
 from reference.user_code import called
-
-FILES = (".csv", ".txt", ".tsv")
 
 
 def outside_note(outside: Sequence[Hashable], count: int) -> str:
@@ -42,6 +43,26 @@ def outside_note(outside: Sequence[Hashable], count: int) -> str:
         f"{len(outside):,} of {count:,} samples are not terminal states and have target "
         f"probability 0, such as {some}"
     )
+
+
+def inside(samples: Sequence[Any], target: Target) -> tuple[Sequence[Hashable], Sequence[str]]:
+    """The samples, with `Outside()` for those outside of the target, and a note about these.
+
+    Raises:
+        InputError: if half of them or more are outside, or one is seen to be no terminal state.
+    """
+    is_outside = target.outside(samples)
+    if is_outside is None:
+        target.check_terminals("samples", samples[:FOLLOWED])
+        return samples, ()
+    outside = [x for x, out in zip(samples, is_outside, strict=True) if out]
+    if samples and 2 * len(outside) >= len(samples):
+        raise InputError(
+            f"{len(outside):,} of {len(samples):,} samples are not in the target, such as "
+            f"{shown(outside[0])}: write them as the target does"
+        )
+    kept = [Outside() if out else x for x, out in zip(samples, is_outside, strict=True)]
+    return kept, [outside_note(outside, len(samples))] if outside else ()
 
 
 class SamplerSource:
@@ -170,6 +191,8 @@ class RecordSource(SamplerSource):
         self.samples = record.terminals
         if record.outside:
             self.notes = (outside_note(record.outside, len(record.terminals)),)
+        elif isinstance(target.problem, Circuit):
+            self.samples, self.notes = inside(record.terminals, target)
 
     def walker(self) -> Recorded:
         return Recorded(self._record, self.target.problem)
@@ -200,21 +223,14 @@ class SampleSource(SamplerSource):
             samples = list(islice(samples, most))
             self.notes = (f"the first {len(samples):,} values of an iterator",)
         if isinstance(samples, np.ndarray):
-            samples = samples.tolist() if samples.ndim == 1 else [*map(tuple, samples.tolist())]
-        known = target.probabilities() or {}
+            samples = values_of(samples, "the samples")
         terminals = [*samples]
+        if isinstance(target.problem, Law) and hasattr(target.problem, "parse"):
+            terminals = [*map(target.problem.parse, terminals)]
         for x in terminals:
             check_hashable("a sample", x)
-        outside = [x for x in terminals if x not in known] if known else []
-        if 2 * len(outside) >= max(1, len(terminals)):
-            raise InputError(
-                f"{len(outside):,} of {len(terminals):,} samples are not in the target, such as "
-                f"{shown(outside[0]) if outside else 'none'}: write them as the target does"
-            )
-        target.check_terminals("samples", [] if known else terminals[:FOLLOWED])
-        self.samples = [x if x in known else Outside() for x in terminals] if known else terminals
-        if outside:
-            self.notes = (*self.notes, outside_note(outside, len(terminals)))
+        self.samples, notes = inside(terminals, target)
+        self.notes = (*self.notes, *notes)
 
 
 class DrawingSource(SamplerSource):

@@ -11,6 +11,7 @@ import numpy as np
 
 from reference.balance import log_float
 from reference.certificates.betting import Interval
+from reference.certificates.laws import Law
 from reference.certificates.partition import Bounding, bound_partition
 from reference.certificates.state_texts import StateTexts
 from reference.certificates.walks import LogRewards
@@ -18,6 +19,7 @@ from reference.dag import PointedDAG
 from reference.errors import InputError, TooLargeError, shown
 from reference.metrics import normalize
 from reference.problems.base import enumerate_dag, enumerate_rewards
+from reference.problems.circuits import Circuit
 from reference.user_code import called, exact, number_or_infinite
 
 # The time limit of a search for bounds of log Z, in seconds.
@@ -64,10 +66,24 @@ class Target:
 
     def probabilities(self) -> Mapping[Hashable, Fraction] | None:
         """`pi(x)` of every terminal state; None if they are too many, or there is no problem."""
+        return self._probabilities
+
+    @cached_property
+    def _probabilities(self) -> Mapping[Hashable, Fraction] | None:
+        if isinstance(self.problem, Law):
+            return self.problem.listed(self.max_states)
         if self.problem is None or isinstance(self._dag, TooLargeError):
             return None
         labels = [self._dag.labels[x] for x in self._dag.terminals]
         return dict(zip(labels, normalize(self.rewards), strict=True))
+
+    def outside(self, states: Sequence[Any]) -> Sequence[bool] | None:
+        """For each state whether it has the probability 0; None if that is not known."""
+        if (known := self.probabilities()) is not None:
+            return [state not in known for state in states]
+        if isinstance(self.problem, Circuit):
+            return (~self.problem.holds(states)).tolist()  # type: ignore[no-any-return]
+        return None
 
     def check_terminals(self, name: str, states: Sequence[Hashable]) -> None:
         """Checks that states are terminal states of the problem, as far as these are known.

@@ -56,7 +56,7 @@ def against_law(
     Raises:
         InputError: if there are fewer than two.
     """
-    _check_two(samples)
+    check_two(samples)
     place = {x: i for i, x in enumerate(target)}
     law = np.array([float(p) for p in target.values()])
     places = np.array([place[x] for x in samples])
@@ -156,8 +156,8 @@ def against_samples(
     Raises:
         InputError: if there are fewer than two of either.
     """
-    _check_two(samples)
-    _check_two(target)
+    check_two(samples)
+    check_two(target)
     half, other = len(samples) // 2, len(target) // 2
     first, of_target = Counter(samples[:half]), Counter(target[:other])
     event = {x for x in {*first, *of_target} if first[x] / half < of_target[x] / other}
@@ -170,7 +170,8 @@ def against_samples(
     return Interval(_excess(seen, expected), 1.0), lines
 
 
-def _check_two(samples: Sequence[Hashable]) -> None:
+def check_two(samples: Sequence[Hashable]) -> None:
+    """Checks that samples can be halved; raises InputError if not."""
     if len(samples) < 2:
         raise InputError(f"{len(samples)} samples are given, but at least two are needed")
 

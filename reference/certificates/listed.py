@@ -1,18 +1,16 @@
 """Laws that are given as a list of values with weights, without a problem of states."""
 
-import csv
-import io
-from collections.abc import Hashable, Mapping, Sequence
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from reference.certificates.inputs import Rows, read_rows
 from reference.errors import InputError, check_hashable, plain, shown
-from reference.files import read_file
+from reference.problems.base import MAX_LOG_REWARD, exponential
 from reference.problems.columns import DECIMAL
-from reference.user_code import Of, exact
-
-UNIFORM = "uniform"
+from reference.user_code import Of, exact, number_or_infinite
 
 
 class Start(NamedTuple):
@@ -24,6 +22,7 @@ class ListedLaw:
 
     Args:
         weights: the weight of each value, at least 0; a value of weight 0 is outside of the law.
+        parse: reads a sample as a value; by default every sample is a text if all values are.
 
     Raises:
         InputError: if a weight is negative or not finite, or all are 0.
@@ -31,7 +30,11 @@ class ListedLaw:
 
     initial = Start()
 
-    def __init__(self, weights: Mapping[Hashable, Fraction | float | int]) -> None:
+    def __init__(
+        self,
+        weights: Mapping[Hashable, Fraction | float | int],
+        parse: Callable[[Any], Hashable] | None = None,
+    ) -> None:
         law: dict[Hashable, Fraction] = {}
         for value, weight in weights.items():
             check_hashable("a value of the law", value)
@@ -46,9 +49,18 @@ class ListedLaw:
                 f"the law has {len(law):,} values whose weights sum to 0: give one a weight above 0"
             )
         self._values = tuple(self.weights)
-        if all(isinstance(value, str) for value in self._values):
+        if parse is None and all(isinstance(value, str) for value in self._values):
             # In files, a text is the value itself.
-            self.parse = str
+            parse = _text
+        if parse is not None:
+            self.parse = parse
+
+    @classmethod
+    def uniform(cls, values: Sequence[Hashable]) -> "ListedLaw":
+        """The uniform law on values; raises InputError if one is given twice."""
+        weights = dict.fromkeys(values, 1)
+        _check_distinct(values, len(weights), "the support")
+        return cls(weights)
 
     def children(self, state: Hashable) -> tuple[Hashable, ...]:
         """All values, from the start."""
@@ -58,80 +70,103 @@ class ListedLaw:
         """The weight of a value."""
         return self.weights[value]
 
-    @classmethod
-    def of(
-        cls,
-        law: str | Path | Mapping[Hashable, Fraction | float | int],
-        support: str | Path | Sequence[Hashable] | None = None,
-    ) -> "ListedLaw":
-        """The law that `certify` is given.
-
-        Args:
-            law: `uniform`; weights by value; or a CSV file with a value and its weight in each
-                line, under the names `value,weight` or without.
-            support: the values of the uniform law: a sequence, or a file with one in each line.
-
-        Raises:
-            InputError: if a file cannot be read, a value is repeated or has no weight, or the
-                uniform law has no support, or another law has one.
-        """
-        if law != UNIFORM:
-            if support is not None:
-                raise InputError(
-                    "the support is of the uniform law, and the law lists its own values: leave "
-                    "one of the two out"
-                )
-            return cls(law if isinstance(law, Mapping) else _read_weights(Path(law)))
-        if support is None:
-            raise InputError("the law is uniform, but over which values? Give its support")
-        if isinstance(support, str | Path):
-            rows = _rows(Path(support), "value")
-            values: Sequence[Hashable] = [_columns(support, 1, n, row)[0] for n, row in rows]
-        else:
-            values = support
-        weights = dict.fromkeys(values, 1)
-        _check_distinct(values, len(weights), "the support")
-        return cls(weights)
+    def listed(self, most: int) -> Mapping[Hashable, Fraction]:
+        """`pi` of every value, however many there are."""
+        total = sum(self.weights.values(), start=Fraction(0))
+        return {value: weight / total for value, weight in self.weights.items()}
 
 
-def _read_weights(path: Path) -> dict[Hashable, Fraction]:
-    weights: list[tuple[str, Fraction]] = []
-    for line, row in _rows(path, "value", "weight"):
-        value, weight = _columns(path, 2, line, row)
-        if not DECIMAL.fullmatch(weight.strip()):
+def _text(sample: object) -> str:
+    """A sample as a text, which is how files list values."""
+    check_hashable("a sample", sample)
+    return str(sample)
+
+
+def read_values(path: Path) -> list[Hashable]:
+    """The values in a file, one a line, under the name `value` or without.
+
+    Raises:
+        InputError: if it cannot be read, or a line has more than one.
+    """
+    return [row[0] for _, row in _rows(path, ("value",))[1]]
+
+
+def from_logs(logs: Mapping[Hashable, Any]) -> dict[Hashable, Fraction]:
+    """Weights from log weights in nats, up to a common factor; minus infinity is a weight of 0.
+
+    Each weight is within 2^-51 of the exponential, relative to its size.
+
+    Raises:
+        InputError: if a log weight is NaN or plus infinity, or two are too far apart.
+    """
+    numbers: dict[Hashable, Fraction] = {}
+    for value, log in logs.items():
+        what = Of("the log weight", value)
+        if number_or_infinite(log, what) != -math.inf:
+            numbers[value] = exact(log, what)
+    # Sums of weights stay short if the largest weight is 1.
+    largest = max(numbers.values(), default=Fraction(0))
+    for value, number in numbers.items():
+        if largest - number > MAX_LOG_REWARD:
             raise InputError(
-                f"{str(path)!r}, line {line}: the weight of {value!r} is {weight!r}, but must be a "
-                "decimal number"
+                f"the log weight of {shown(value)} is {plain(logs[value])}, more than "
+                f"{MAX_LOG_REWARD:,} nats below the largest: leave the value out"
             )
-        weights.append((value, Fraction(weight.strip())))
-    law: dict[Hashable, Fraction] = dict(weights)
-    _check_distinct([value for value, _ in weights], len(law), repr(str(path)))
-    return law
+    weights = {value: exponential(number - largest) for value, number in numbers.items()}
+    return {value: weights.get(value, Fraction(0)) for value in logs}
 
 
-def _rows(path: Path, *names: str) -> list[tuple[int, list[str]]]:
-    """The lines of a CSV file with their numbers, without the line of names."""
-    try:
-        text = read_file(path, follow=True).decode("utf-8-sig")
-        rows = list(enumerate(csv.reader(io.StringIO(text, newline="")), 1))
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{str(path)!r} cannot be read as CSV ({error})") from None
-    rows = [(line, row) for line, row in rows if row]
-    if rows and tuple(rows[0][1]) == names:
-        rows = rows[1:]
-    if not rows:
-        raise InputError(f"{str(path)!r} lists no value: write {' and '.join(names)} in each line")
-    return rows
+def read_weights(path: Path, of: str) -> Mapping[Hashable, Fraction]:
+    """The weights in a file, by value.
+
+    Args:
+        path: the file, with a value and its weight in each line.
+        of: the name of the column of values; the other is `weight`, or `log_weight`, in nats. No
+            names are needed for weights.
+
+    Raises:
+        InputError: if it cannot be read, a value is repeated, or a weight is no decimal number.
+    """
+    names, rows = _rows(path, (of, "weight"), (of, "log_weight"))
+    other = "log_weight" if "log_weight" in names else "weight"
+    law: dict[Hashable, Any] = {}
+    for line, row in rows:
+        value, weight = row[names.index(of)], row[names.index(other)].strip()
+        if weight == "-inf" and other == "log_weight":
+            law[value] = -math.inf
+        elif DECIMAL.fullmatch(weight):
+            law[value] = Fraction(weight)
+        else:
+            raise InputError(
+                f"{str(path)!r}, line {line}: the {other.replace('_', ' ')} of {value!r} is "
+                f"{weight!r}, but must be a decimal number (columns are named {of} and weight, or "
+                "log_weight)"
+            )
+    _check_distinct([row[names.index(of)] for _, row in rows], len(law), repr(str(path)))
+    return from_logs(law) if other == "log_weight" else law
 
 
-def _columns(path: str | Path, count: int, line: int, row: Sequence[str]) -> Sequence[str]:
-    if len(row) != count:
-        wanted = "a value" if count == 1 else "a value and its weight"
+def _rows(path: Path, *headers: tuple[str, ...]) -> tuple[tuple[str, ...], Rows]:
+    """The names of the columns of a file, by default the first header, and its rows."""
+    rows = read_rows(path)
+    names = headers[0]
+    if rows and any(sorted(rows[0][1]) == sorted(header) for header in headers):
+        names, rows = tuple(rows[0][1]), rows[1:]
+    wanted = "a value" if len(names) == 1 else "a value and its weight"
+    if rows and not rows[0][0]:
         raise InputError(
-            f"{str(path)!r}, line {line} has {len(row)} columns, but must have {wanted}: quote "
-            "values that contain commas"
+            f"{str(path)!r} has the columns {', '.join(rows[0][1])}, but must have "
+            f"{' or '.join(map(', '.join, headers))}"
         )
-    return row
+    if not rows:
+        raise InputError(f"{str(path)!r} lists no value: write {wanted} in each line")
+    for line, row in rows:
+        if len(row) != len(names):
+            raise InputError(
+                f"{str(path)!r}, line {line} has {len(row)} columns, but must have {wanted}: quote "
+                "values that contain commas"
+            )
+    return names, rows
 
 
 def _check_distinct(values: Sequence[Hashable], distinct: int, owner: str) -> None:

@@ -1,9 +1,6 @@
 """Files of samples: bare terminal states, or trajectories with their log-probabilities."""
 
-import csv
-import io
 import math
-import sys
 from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,13 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reference.certificates.importance import Walks
+from reference.certificates.inputs import read_rows
 from reference.certificates.state_texts import Outside, OutsideError, StateTexts
 from reference.certificates.walks import LogRewards
 from reference.errors import InputError, shown
-from reference.files import read_file
 
-# The name of the standard input.
-STDIN = "-"
 NUMBERS = ("log_p_f", "log_p_b", "log_reward")
 COLUMNS = ("terminal", *NUMBERS)
 # The largest difference of a recorded log reward from the problem's, relative to its size: float32.
@@ -39,7 +34,7 @@ class Record(NamedTuple):
 
 
 def read_record(path: Path, texts: StateTexts, *, tolerant: bool = False) -> Record:
-    """Reads a CSV file of samples.
+    """Reads a file of samples, of a kind that `read_rows` reads.
 
     Without a header each line is a terminal state. A header names the columns: `terminal`, and for
     trajectories `log_p_f`, `log_p_b` and `log_reward`, in nats. It may be called `state`, as
@@ -91,17 +86,13 @@ def _states(
 
 def _columns(path: Path) -> tuple[dict[str, Sequence[str]], bool]:
     """The columns of a file by name, and whether it has a header."""
-    try:
-        is_stream = str(path) == STDIN
-        content = sys.stdin.buffer.read() if is_stream else read_file(path, follow=True)
-        text = content.decode("utf-8-sig")
-        rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{str(path)!r} cannot be read as CSV ({error})") from None
+    numbered = read_rows(path)
+    rows = [row for _, row in numbered]
     header = ["terminal"]
     known = {"state", *COLUMNS}
     first = rows[0] if rows else []
-    has_header = first == header or (len(first) > 1 and not known.isdisjoint(first))
+    is_named = bool(rows) and not numbered[0][0]
+    has_header = is_named or first == header or (len(first) > 1 and not known.isdisjoint(first))
     if has_header:
         names, *rows = rows
         header = ["terminal" if name == "state" else name for name in names]

@@ -1,0 +1,118 @@
+"""Rows of text from the files and streams that hold samples, values and weights."""
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from reference.errors import InputError, shown
+from reference.files import parsed_json, read_file
+
+# The name of the standard input.
+STDIN = "-"
+JSON_LINES = (".jsonl", ".ndjson")
+ARRAY = ".npy"
+FILES = (".csv", ".txt", ".tsv", ARRAY, *JSON_LINES)
+
+Rows = list[tuple[int, list[str]]]
+
+
+def read_rows(path: Path) -> Rows:
+    """The rows of a file, as texts, each with the number of its line; empty lines are left out.
+
+    The file is CSV; or JSON lines (.jsonl, .ndjson), each a value or an object, whose keys are then
+    the first row, with the number 0; or an array of NumPy (.npy) with a value or a row for each
+    sample. A list is written as Python writes a tuple. On the standard input (`-`), lines of JSON
+    are known by the first, which must be a list or an object, and an array by its first bytes.
+
+    Raises:
+        InputError: if the file cannot be read, or breaks the rules of its kind.
+    """
+    is_stream = str(path) == STDIN
+    content = sys.stdin.buffer.read() if is_stream else read_file(path, follow=True)
+    if path.suffix == ARRAY or (is_stream and content.startswith(np.lib.format.MAGIC_PREFIX)):
+        return [*enumerate(_array_rows(path, content), 1)]
+    try:
+        text = content.decode("utf-8-sig")
+        if path.suffix in JSON_LINES or (is_stream and _begins_with_json(text)):
+            return [*_json_rows(path, text)]
+        rows = list(enumerate(csv.reader(io.StringIO(text, newline="")), 1))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{str(path)!r} cannot be read as CSV ({error})") from None
+    return [(line, row) for line, row in rows if row]
+
+
+def _begins_with_json(text: str) -> bool:
+    first = text.lstrip().partition("\n")[0]
+    try:
+        return isinstance(parsed_json(first), list | dict)
+    except ValueError:
+        return False
+
+
+def _json_rows(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
+    names: list[str] | None = None
+    is_first = True
+    for line, written in enumerate(text.splitlines(), 1):
+        if not written.strip():
+            continue
+        try:
+            value = parsed_json(written)
+        except ValueError as error:
+            raise InputError(f"{str(path)!r}, line {line} is no JSON ({error})") from None
+        if is_first and isinstance(value, dict):
+            names = [*value]
+            yield 0, names
+        if names is None and not isinstance(value, dict):
+            yield line, [_text(path, line, value)]
+        elif names is not None and isinstance(value, dict) and value.keys() == {*names}:
+            yield line, [_text(path, line, value[name]) for name in names]
+        else:
+            keys = "a value" if names is None else f"an object with {', '.join(names)}"
+            raise InputError(
+                f"{str(path)!r}, line {line} is {shown(value)}, but must be {keys}, as the first is"
+            )
+        is_first = False
+
+
+def _text(path: Path, line: int, value: Any) -> str:
+    if value is None or isinstance(value, dict):
+        raise InputError(
+            f"{str(path)!r}, line {line} has {json.dumps(value)}, but must have a text, a number "
+            "or a list"
+        )
+    return value if isinstance(value, str) else str(_tupled(value))
+
+
+def _tupled(value: Any) -> Any:
+    return tuple(map(_tupled, value)) if isinstance(value, list) else value
+
+
+def _array_rows(path: Path, content: bytes) -> Iterator[list[str]]:
+    try:
+        array = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+    except Exception as error:  # on damaged bytes, NumPy raises many kinds
+        raise InputError(f"{str(path)!r} is no array of NumPy ({error})") from None
+    for value in values_of(array, repr(str(path))):
+        yield [str(value)]
+
+
+def values_of(array: np.ndarray[Any, Any], owner: str) -> list[Any]:
+    """The samples in an array, as values of Python: entries, or rows as tuples.
+
+    Raises:
+        InputError: if it has no axis, more than two, or entries that are no numbers or texts.
+    """
+    if array.ndim not in (1, 2) or array.dtype.kind not in "biufUSO":
+        raise InputError(
+            f"{owner} is an array of the shape {array.shape} and the type {array.dtype}, but must "
+            "have a number, a text or a row of these for each sample"
+        )
+    array = array.astype({"b": int, "S": str}.get(array.dtype.kind, array.dtype))
+    values: list[Any] = array.tolist()
+    return values if array.ndim == 1 else [*map(tuple, values)]

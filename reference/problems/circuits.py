@@ -1,0 +1,364 @@
+"""Circuits in deterministic decomposable negation normal form: laws on the solutions of a formula.
+
+A node is a literal, a conjunction of nodes without common variables (decomposable), or a
+disjunction of nodes of which no two hold together (deterministic). Then the weight of all solutions
+is the product over a conjunction and the sum over a disjunction (Darwiche, 2001). A variable that a
+branch of a disjunction leaves out is free in it, and its two weights are added: this is the weight
+of the smooth circuit, in which all branches have the same variables.
+"""
+
+import math
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import reduce
+from operator import and_, or_
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from reference.errors import InputError
+from reference.problems.circuit_files import Node, read_circuit
+from reference.problems.closed_form import Summed, check_count, seeded
+from reference.problems.solutions import Literals, Solution
+
+# Branches with at most this many variables are compared by all their assignments.
+TABLED = 14
+# Assignments that are evaluated at once.
+BLOCK = 4_096
+
+
+class _Known(NamedTuple):
+    """What holds in all solutions of a node; sets of variables are the bits of integers.
+
+    Attributes:
+        scope: the variables below it.
+        true: the variables that are true in all its solutions.
+        false: the variables that are false in all its solutions.
+        open: whether it has a solution.
+    """
+
+    scope: int
+    true: int
+    false: int
+    open: bool
+
+
+class Circuit(Summed):
+    """The solutions of a circuit, with a weight that is a product over literals, as a problem.
+
+    A state has the literals of the first variables, in order; a child has one more. Each terminal
+    state has one trajectory, and `p_F` is known exactly (`row`).
+
+    Args:
+        nodes: the nodes, each after its children; the last is the root.
+        literals: its variables, with their weights.
+
+    Raises:
+        InputError: if a node breaks a rule, with its name; or if all solutions have the weight 0.
+    """
+
+    initial: Solution = ()
+
+    def __init__(self, nodes: Sequence[Node], literals: Literals):
+        self.literals, self._nodes = literals, nodes
+        known: list[_Known] = []
+        # Of each node the children that have solutions, and the variables that each leaves out.
+        self._branches: list[list[tuple[int, tuple[int, ...]]]] = []
+        self.filled = 0
+        for node in nodes:
+            known.append(self._known(node, known))
+            scope = known[-1].scope
+            branches = [
+                (child, _bits(scope & ~known[child].scope) if node.kind == "or" else ())
+                for child in node.children
+                if known[child].open
+            ]
+            self.filled += sum(len(left_out) > 0 for _, left_out in branches)
+            self._branches.append(branches)
+        self._scopes = [each.scope for each in known]
+        self._free = _bits((2 << literals.variables) - 2 & ~known[-1].scope)
+        self._places: dict[int, list[int]] = {}
+        everything = [0] * len(nodes)
+        self._evaluate(range(len(nodes)), everything, ())
+        # The values of all nodes, given the literals of a path.
+        self._path: list[list[int]] = [everything]
+        self._last: Solution = ()
+        if not self._mass(()):
+            raise InputError(f"{literals.source} has no solution with a weight above 0")
+
+    @classmethod
+    def read(
+        cls,
+        path: str | Path,
+        weights: Mapping[int, Fraction] | None = None,
+        variables: int | None = None,
+    ) -> "Circuit":
+        """A circuit from a file of c2d or d4.
+
+        Args:
+            path: the file.
+            weights: the weights of literals; 1 for others.
+            variables: the number of variables; by default that of the file, or the largest in it.
+
+        Raises:
+            InputError: as the constructor does, or if the file breaks its format.
+        """
+        nodes, largest = read_circuit(Path(path))
+        source = repr(str(path))
+        if variables is not None and variables < largest:
+            raise InputError(f"{source} has {largest} variables, but {variables} are asked for")
+        return cls(nodes, Literals(variables or largest, weights or {}, source))
+
+    def children(self, state: Solution) -> list[Solution]:
+        """The states with one literal more that a solution begins with."""
+        if len(state) == self.literals.variables:
+            return []
+        v = len(state) + 1
+        return [child for child in ((*state, -v), (*state, v)) if self._mass(child)]
+
+    def parents(self, state: Solution) -> list[Solution]:
+        """The state with one literal less."""
+        return [state[:-1]] if state else []
+
+    def reward(self, solution: Solution) -> Fraction:
+        """The product of the weights of the literals; 0 for what is no solution."""
+        return self.literals.weight(solution) if self._mass(solution) else Fraction(0)
+
+    def parse(self, text: object) -> Solution:
+        """The solution that a sample means, as `Literals.read` reads it."""
+        return self.literals.read(text)
+
+    def row(self, state: Solution) -> dict[Solution, Fraction]:
+        """The exact `p_F` of the children of a state."""
+        below = {child: self._mass(child) for child in self.children(state)}
+        total = sum(below.values())
+        return {child: Fraction(mass, total) for child, mass in below.items()}
+
+    def z(self) -> Fraction:
+        """The weight of all solutions; their number if all weights are 1."""
+        return Fraction(self._mass(()), self.literals.unit)
+
+    def count(self) -> int:
+        """The number of solutions with a weight above 0."""
+        is_above = {literal: int(w > 0) for literal, w in self.literals.scaled.items()}
+        values = [0] * len(self._nodes)
+        self._evaluate(range(len(self._nodes)), values, (), is_above)
+        return values[-1] * math.prod(is_above[v] + is_above[-v] for v in self._free)
+
+    def marginals(self) -> list[Fraction]:
+        """The probability that each variable is true, in order."""
+        scaled, masses = self.literals.scaled, list[int]()
+        for v in range(1, self.literals.variables + 1):
+            values, weights = self._path[0].copy(), {**scaled, -v: 0}
+            self._evaluate(self._above(v), values, (), weights)
+            masses.append(values[-1] * math.prod(weights[u] + weights[-u] for u in self._free))
+        return [Fraction(mass, self._mass(())) for mass in masses]
+
+    def holds(self, samples: Sequence[Solution]) -> npt.NDArray[np.bool_]:
+        """For each assignment of all variables, whether its weight is above 0."""
+        answers = [np.zeros(0, bool)]
+        scaled = self.literals.scaled
+        for start in range(0, len(samples), BLOCK):
+            true = np.array(samples[start : start + BLOCK]).T > 0
+            sides = {v: row if v > 0 else ~row for i, row in enumerate(true, 1) for v in (i, -i)}
+            values: list[npt.NDArray[np.bool_]] = []
+            for node in self._nodes:
+                if node.kind == "literal":
+                    values.append(sides[node.literal])
+                    continue
+                join = np.logical_and if node.kind == "and" else np.logical_or
+                empty = np.full(true.shape[1], node.kind == "and")
+                values.append(reduce(join, (values[child] for child in node.children), empty))
+            excluded = [sides[x] for x, weight in scaled.items() if not weight]
+            answers.append(values[-1] & ~reduce(np.logical_or, excluded, ~values[-1]))
+        return np.concatenate(answers)
+
+    def sample(self, count: int, seed: int) -> list[Solution]:
+        """Independent solutions from the exact law, drawn with integers."""
+        rng = seeded(seed)
+        return [next(self._solutions(rng)) for _ in range(check_count(count))]
+
+    def listed(self, most: int) -> Mapping[Hashable, Fraction] | None:
+        """`pi` of every solution; None if there are more than `most`."""
+        if self.count() > most:
+            return None
+        weight, total = self.literals.weight, self.z()
+        return {solution: weight(solution) / total for solution in self._solutions()}
+
+    def _solutions(self, rng: Random | None = None) -> Iterator[Solution]:
+        """All solutions; with a generator one solution, drawn with its weight.
+
+        An agenda holds nodes and free variables, these as negative numbers, as a linked list.
+        """
+        values, scaled = self._path[0], self.literals.scaled
+        start: Any = None
+        for entry in (*(-v for v in self._free), len(self._nodes) - 1):
+            start = (entry, start)
+        todo: list[tuple[Any, Solution]] = [(start, ())]
+        while todo:
+            agenda, solution = todo.pop()
+            if agenda is None:
+                yield tuple(sorted(solution, key=abs))
+                continue
+            entry, rest = agenda
+            options: list[tuple[int, Any, Solution]] = []
+            if entry < 0:
+                options = [(scaled[x], rest, (*solution, x)) for x in (entry, -entry)]
+            elif self._nodes[entry].kind == "literal":
+                todo.append((rest, (*solution, self._nodes[entry].literal)))
+            elif self._nodes[entry].kind == "and":
+                for child, _ in self._branches[entry]:
+                    rest = (child, rest)
+                todo.append((rest, solution))
+            else:
+                for child, left_out in self._branches[entry]:
+                    more, weight = (child, rest), values[child]
+                    for v in left_out:
+                        more, weight = (-v, more), weight * (scaled[v] + scaled[-v])
+                    options.append((weight, more, solution))
+            todo += _chosen([option for option in options if option[0]], rng)
+
+    def _mass(self, state: Solution) -> int:
+        """The weight of all solutions that begin with a state, in units of `1 / literals.unit`."""
+        same = 0
+        while same < min(len(state), len(self._last)) and state[same] == self._last[same]:
+            same += 1
+        del self._path[same + 1 :]
+        for v in range(same + 1, len(state) + 1):
+            values = self._path[-1].copy()
+            self._evaluate(self._above(v), values, state[:v])
+            self._path.append(values)
+        self._last = state
+        weights = [sum(self._weights(v, state, self.literals.scaled)) for v in self._free]
+        return self._path[-1][-1] * math.prod(weights)
+
+    def _above(self, v: int) -> Sequence[int]:
+        """The nodes whose values depend on a variable."""
+        if v not in self._places:
+            self._places[v] = [i for i, scope in enumerate(self._scopes) if scope >> v & 1]
+        return self._places[v]
+
+    def _evaluate(
+        self,
+        places: Sequence[int],
+        values: list[int],
+        state: Solution,
+        weights: Mapping[int, int] | None = None,
+    ) -> None:
+        """Computes the values of some nodes from those of their children, given a state."""
+        weights = self.literals.scaled if weights is None else weights
+        for i in places:
+            node, branches = self._nodes[i], self._branches[i]
+            if node.kind == "literal":
+                sides = self._weights(abs(node.literal), state, weights)
+                values[i] = sides[node.literal < 0]
+            elif node.kind == "and":
+                is_open = len(branches) == len(node.children)
+                values[i] = math.prod(values[child] for child, _ in branches) if is_open else 0
+            else:
+                values[i] = sum(
+                    values[child]
+                    * math.prod(sum(self._weights(v, state, weights)) for v in left_out)
+                    for child, left_out in branches
+                )
+
+    def _weights(self, v: int, state: Solution, weights: Mapping[int, int]) -> tuple[int, int]:
+        """The weights of the two literals of a variable, given a state."""
+        if v > len(state):
+            return weights[v], weights[-v]
+        return (weights[v], 0) if state[v - 1] > 0 else (0, weights[-v])
+
+    def _known(self, node: Node, known: Sequence[_Known]) -> _Known:
+        """What is known of a node; checks its rule."""
+        if node.kind == "literal":
+            bit = 1 << abs(node.literal)
+            return _Known(bit, bit if node.literal > 0 else 0, bit if node.literal < 0 else 0, True)
+        below = [known[child] for child in node.children]
+        if node.kind == "and":
+            self._check_decomposable(node, below)
+            scope, true, false = (reduce(or_, (each[i] for each in below), 0) for i in range(3))
+            return _Known(scope, true, false, all(each.open for each in below))
+        below = [each for each in below if each.open]
+        self._check_deterministic(node, known)
+        if not below:
+            return _Known(0, 0, 0, False)
+        true, false = (reduce(and_, (each[i] for each in below)) for i in (1, 2))
+        return _Known(reduce(or_, (each.scope for each in below)), true, false, True)
+
+    def _check_decomposable(self, node: Node, below: Sequence[_Known]) -> None:
+        seen = 0
+        for child, each in zip(node.children, below, strict=True):
+            if shared := _bits(seen & each.scope):
+                raise InputError(
+                    f"{self.literals.source}: {node.name} is not decomposable: its branch "
+                    f"{self._nodes[child].name} has the variable {shared[0]}, as another branch has"
+                )
+            seen |= each.scope
+
+    def _check_deterministic(self, node: Node, known: Sequence[_Known]) -> None:
+        branches = [child for child in node.children if known[child].open]
+        for number, one in enumerate(branches):
+            for other in branches[:number]:
+                a, b = known[one], known[other]
+                if a.true & b.false or a.false & b.true:
+                    continue
+                names = f"its branches {self._nodes[other].name} and {self._nodes[one].name}"
+                what = f"{self.literals.source}: {node.name} is not deterministic: {names}"
+                scope = _bits(a.scope | b.scope)
+                if len(scope) > TABLED:
+                    raise InputError(
+                        f"{what} are not seen to exclude each other: no literal of one is denied "
+                        f"by the other, and their {len(scope)} variables have too many values"
+                    )
+                if self._table(one, scope) & self._table(other, scope):
+                    raise InputError(f"{what} have a solution in common, which would count twice")
+
+    def _table(self, root: int, scope: Sequence[int]) -> int:
+        """The solutions of a node as the bits of an integer, one for each assignment."""
+        full = (1 << (1 << len(scope))) - 1
+        false = {v: full // ((1 << (1 << i)) + 1) for i, v in enumerate(scope)}
+        needed, todo = {root}, [root]
+        while todo:
+            fresh = {*self._nodes[todo.pop()].children} - needed
+            needed |= fresh
+            todo += fresh
+        tables: dict[int, int] = {}
+        for i in sorted(needed):
+            node = self._nodes[i]
+            below = [tables[child] for child in node.children]
+            if node.kind == "literal":
+                off = false[abs(node.literal)]
+                tables[i] = off if node.literal < 0 else full & ~off
+            else:
+                tables[i] = (
+                    reduce(and_, below, full) if node.kind == "and" else reduce(or_, below, 0)
+                )
+        return tables[root]
+
+
+def _chosen(
+    options: Sequence[tuple[int, Any, Solution]], rng: Random | None
+) -> Iterator[tuple[Any, Solution]]:
+    """All options; with a generator one of them, drawn with its weight."""
+    if rng is None or len(options) < 2:
+        yield from (option[1:] for option in options)
+        return
+    place = rng.randrange(sum(option[0] for option in options))
+    for weight, *option in options:
+        if place < weight:
+            yield option[0], option[1]
+            return
+        place -= weight
+
+
+def _bits(number: int) -> tuple[int, ...]:
+    """The places of the bits that are set."""
+    places = []
+    while number:
+        low = number & -number
+        places.append(low.bit_length() - 1)
+        number ^= low
+    return tuple(places)
