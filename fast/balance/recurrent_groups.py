@@ -1,4 +1,4 @@
-"""The evaluation of any policy along whole trajectories, in groups small enough for cache."""
+"""The evaluation of any policy along whole trajectories: in groups for a cache, or in one pass."""
 
 import math
 from collections.abc import Callable
@@ -17,6 +17,8 @@ from fast.sampling.trajectories import Trajectories, between, repeat
 
 # Trajectories per group, so that their activations stay in the processor's cache.
 GROUP = 32
+# Steps in a pass of an accelerator, whose activations come to a few gigabytes at most.
+PASS = 2**19
 
 
 def recurrent_groups(given: Evaluation) -> tuple[Steps, Pullback]:
@@ -32,14 +34,41 @@ def recurrent_groups(given: Evaluation) -> tuple[Steps, Pullback]:
     terms = partial(_terms, given)
     values = cached_terms(given)
     if values is None:
-        computed, pull = jax.vjp(lambda arrays: terms(arrays, trajectories, activations), arrays)
-        return as_steps(trajectories, jnp.moveaxis(computed, -1, 0)), (
-            lambda derivative: pull(jnp.moveaxis(derivative, 0, -1))[0]
-        )
+        return _as_a_whole(given, lambda arrays: terms(arrays, trajectories, activations))
     share = math.gcd(len(trajectories.active), GROUP)
     groups = Groups(terms, trajectories, activations, share, given.thins)
     return as_steps(trajectories, values), (
         lambda derivative: groups.pullback(arrays, jnp.moveaxis(derivative, 0, -1))
+    )
+
+
+def in_passes(given: Evaluation) -> tuple[Steps, Pullback]:
+    """`evaluate`, and its pullback, in few launches: all steps at once, or as many as fit.
+
+    Nothing that sampling cached is read: to keep it costs a launch at every step.
+    """
+    trajectories, terms = given.trajectories, partial(_terms, given)
+    batch, time = trajectories.active.shape
+    if batch * time <= PASS:
+        return _as_a_whole(given, lambda arrays: terms(arrays, trajectories, ()))
+    share = math.gcd(batch, 1 << max(0, (PASS // time).bit_length() - 1))
+    parts = jax.tree.map(lambda leaf: leaf.reshape(-1, share, *leaf.shape[1:]), trajectories)
+
+    def by_parts(arrays: Policy) -> Float[Array, "batch time 3"]:
+        # Activations are computed again on the way back, so that those of one part are held.
+        each = jax.checkpoint(lambda some: terms(arrays, some, ()))
+        together: Array = lax.map(each, parts).reshape(batch, time, 3)
+        return together
+
+    return _as_a_whole(given, by_parts)
+
+
+def _as_a_whole(
+    given: Evaluation, terms: Callable[[Policy], Float[Array, "batch time 3"]]
+) -> tuple[Steps, Pullback]:
+    computed, pull = jax.vjp(terms, given.arrays)
+    return as_steps(given.trajectories, jnp.moveaxis(computed, -1, 0)), (
+        lambda derivative: pull(jnp.moveaxis(derivative, 0, -1))[0]
     )
 
 

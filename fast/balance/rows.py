@@ -1,7 +1,8 @@
 """Evaluations on rows, one per step, and the choice of the evaluation that fits a policy.
 
-Rows of Markovian networks and of heads skip the padding of ended trajectories; `recurrent_groups`,
-for all other policies, bounds the memory. All reuse the values that sampling cached.
+On a processor, rows of Markovian networks and of heads skip the padding of ended trajectories;
+`recurrent_groups`, for all other policies, bounds the memory. All reuse the values that sampling
+cached. On an accelerator `in_passes` evaluates every policy.
 """
 
 import math
@@ -15,7 +16,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, Int
 
-from fast.balance.recurrent_groups import GROUP, Groups, recurrent_groups
+from fast.balance.recurrent_groups import GROUP, Groups, in_passes, recurrent_groups
 from fast.balance.steps import (
     Evaluation,
     Pullback,
@@ -39,6 +40,8 @@ SMALLEST, BLOCK = 64, 512
 def evaluate_with_pullback(given: Evaluation) -> tuple[Steps, Pullback]:
     """The terms that `fast.balance.steps.evaluate` defines, and their pullback."""
     policy = given.policy
+    if not given.schedule.branches:
+        return in_passes(given)
     if policy.is_markovian:
         return markovian_rows(given)
     if isinstance(policy.network, WithHead) and not policy.backward.reads_latent:

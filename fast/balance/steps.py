@@ -12,6 +12,7 @@ from fast.dynamics.base import Activations
 from fast.environments import AbstractEnvironment
 from fast.policies.policy import Policy
 from fast.sampling.trajectories import Cached, Trajectories
+from fast.schedule import COMPACT, Schedule
 
 # A function from gradients in `log p_F`, `log p_B` and `log F` to gradients in the parameters.
 Pullback = Callable[[Float[Array, "3 batch time"]], Policy]
@@ -45,16 +46,15 @@ class Evaluation(NamedTuple):
         environment: the state graph.
         trajectories: a batch.
         cached: values cached while sampling.
-        skip_ended: whether groups of trajectories are cut where all of them have ended. Inside
-            `vmap` that is slower, as all branches are taken there. Rows of a Markovian policy leave
-            out padding in any case.
+        schedule: the layout. If it skips what has ended, groups of trajectories are cut where all
+            of them have; rows of a Markovian policy leave out padding wherever it branches.
     """
 
     policy: Policy
     environment: AbstractEnvironment[Any]
     trajectories: Trajectories
     cached: Cached | None = None
-    skip_ended: bool = True
+    schedule: Schedule = COMPACT
 
     @property
     def arrays(self) -> Policy:
@@ -75,7 +75,7 @@ class Evaluation(NamedTuple):
     @property
     def thins(self) -> bool:
         """True if groups are cut where their trajectories have ended."""
-        return self.skip_ended and not self.environment.is_graded
+        return self.schedule.skips_ended and not self.environment.is_graded
 
 
 class Rows(NamedTuple):

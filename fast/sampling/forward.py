@@ -15,6 +15,7 @@ from fast.environments import AbstractEnvironment
 from fast.policies.policy import Policy
 from fast.sampling.actions import ON_POLICY, Exploration, draw_action
 from fast.sampling.trajectories import Cached, Trajectories, batch_first, repeat
+from fast.schedule import Schedule, schedule_for
 
 # Number of compiled batch sizes for batches with ended trajectories, and the minimum gap between
 # sizes: with half the number of sizes, grids are sampled a tenth more slowly; with twice the
@@ -84,7 +85,7 @@ def sample_trajectories(
     draws: Float[Array, "time batch"],
     exploration: Exploration = ON_POLICY,
     *,
-    skip_ended: bool = True,
+    schedule: Schedule | None = None,
     cache: bool = False,
 ) -> tuple[Trajectories, Cached]:
     """Samples trajectories from `p_F`, or from an exploratory policy.
@@ -94,18 +95,18 @@ def sample_trajectories(
         environment: the state graph.
         draws: the result of `uniforms`; each action inverts a distribution function at one of them.
         exploration: the distribution of actions; by default `p_F` itself.
-        skip_ended: whether a policy that is Markovian, or has a head, is evaluated only on
-            trajectories that have not ended. Inside `vmap` that is slower, as there all branches
-            are taken.
+        schedule: the layout, by default of this process's platform. If it skips what has ended, a
+            policy that is Markovian, or has a head, is evaluated on the other trajectories alone.
         cache: whether to keep activations of the network for the gradient.
 
     Returns:
         the trajectories, and values of the policy cached on the way.
     """
+    schedule = schedule or schedule_for()
     network = policy.network
     has_rows = network.is_markovian or isinstance(network, WithHead)
     thins = has_rows and not environment.is_graded
-    walk = _Walk(policy, environment, exploration, thins and skip_ended, cache)
+    walk = _Walk(policy, environment, exploration, thins and schedule.skips_ended, cache)
     batch = draws.shape[1]
     initial = environment.initial()
     seen = environment.observe(initial)
@@ -114,7 +115,7 @@ def sample_trajectories(
     # All begin in the same state: one row is evaluated for it.
     outputs = repeat(network.read(network.initial(), seen), batch)
     carry, first = walk.take(carry, outputs, draws[0])
-    (final, *_), (rest, activations) = _scan(environment, walk.move, carry, draws[1:])
+    (final, *_), (rest, activations) = _scan(environment, schedule, walk.move, carry, draws[1:])
     later, actions, active, log_p_f = jax.tree.map(_joined, first, rest)
     states = jax.tree.map(_joined, start, later)
     log_reward = jax.vmap(environment.log_reward)(final)
@@ -178,10 +179,12 @@ def _padded(rows: int, x: Array) -> Array:
     return jnp.pad(x, ((0, rows), *((0, 0) for _ in x.shape[1:])))
 
 
-def _scan(environment: AbstractEnvironment[Any], move: Any, carry: Any, draws: Any) -> Any:
-    """`lax.scan` that does nothing once all trajectories of a batch have ended."""
-    if environment.is_graded:
-        return lax.scan(move, carry, draws)
+def _scan(
+    environment: AbstractEnvironment[Any], schedule: Schedule, move: Any, carry: Any, draws: Any
+) -> Any:
+    """`lax.scan` that may do nothing once all trajectories of a batch have ended."""
+    if environment.is_graded or not schedule.branches:
+        return lax.scan(move, carry, draws, unroll=schedule.steps_at_once)
     one = jnp.zeros_like(draws, shape=draws.shape[1:])
     padding = jax.tree.map(
         lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(move, carry, one)[1]

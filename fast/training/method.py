@@ -12,6 +12,7 @@ from fast.policies.policy import Sampler
 from fast.sampling.actions import Exploration
 from fast.sampling.replay import Buffer
 from fast.sampling.trajectories import Trajectories
+from fast.schedule import schedule_for
 from fast.training.combined import FrozenSamplers
 from fast.training.compose import TrainConfig
 from fast.training.options import SamplingOptions
@@ -67,8 +68,10 @@ class Method(ABC):
     Args:
         config: the configuration of the run.
         frozen: frozen samplers, each in place of a factor of the reward.
+        platform: the platform of JAX that trains, by default that of this process.
 
     Attributes:
+        schedule: the layout of a batch.
         purposes: uses of random numbers, in the order of their keys.
         goes_alone: whether a single seed is trained without an axis of seeds, whose matrix products
             need no batching; with one, its sums are rounded as among several.
@@ -77,8 +80,14 @@ class Method(ABC):
     goes_alone: ClassVar[bool] = True
     purposes: ClassVar[tuple[str, ...]] = ("policy", "samples", "log_z")
 
-    def __init__(self, config: TrainConfig, frozen: FrozenSamplers = NO_SAMPLERS):
+    def __init__(
+        self,
+        config: TrainConfig,
+        frozen: FrozenSamplers = NO_SAMPLERS,
+        platform: str | None = None,
+    ):
         self.config, self.frozen = config, frozen
+        self.schedule = schedule_for(platform, seeds=config.run.seeds)
 
     def key(self, seed: Int[Array, ""], purpose: str) -> PRNGKeyArray:
         """The key of a purpose: one of `purposes`."""

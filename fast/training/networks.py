@@ -40,7 +40,8 @@ class Networks(Method):
             draws = uniforms(self.key(seed, "log_z"), environment, FIRST_BATCH)
             uniform = uniform_policy(policy)
             # A uniform policy costs nothing, so no row is skipped.
-            drawn, _ = sample_trajectories(uniform, environment, draws, skip_ended=False)
+            whole = self.schedule._replace(skips_ended=False)
+            drawn, _ = sample_trajectories(uniform, environment, draws, schedule=whole)
             log_z = -jnp.mean(log_ratio(evaluate(uniform, environment, drawn)))
         buffer = None
         if config.replay.capacity:
@@ -82,8 +83,8 @@ class Networks(Method):
             environment,
             draws[1:, replayed:],
             exploration(config.sampling, config.optimiser.steps, state.step),
-            skip_ended=config.run.seeds == 1,
-            cache=state.buffer is None and config.loss.reads_cache,
+            schedule=self.schedule,
+            cache=self.schedule.branches and state.buffer is None and config.loss.reads_cache,
         )
         if state.buffer is None:
             return Batch(forward, cached), None
@@ -107,9 +108,8 @@ class Networks(Method):
         sampling, steps = self.config.sampling, self.config.optimiser.steps
         trajectories = annealed(batch.trajectories, sampling, steps, state.step)
         batch = batch._replace(trajectories=trajectories)
-        loss, alone = self._loss(), self.config.run.seeds == 1
         gradient = loss_and_gradient(
-            loss, environment, state.sampler, batch, key, axis=axis, skip_ended=alone
+            self._loss(), environment, state.sampler, batch, key, axis=axis, schedule=self.schedule
         )
         return gradient, buffer
 

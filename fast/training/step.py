@@ -18,6 +18,7 @@ from fast.environments import AbstractEnvironment
 from fast.policies.policy import Sampler
 from fast.sampling.replay import Buffer
 from fast.sampling.trajectories import Cached, Trajectories
+from fast.schedule import Schedule, schedule_for
 from fast.training.method import Gradient
 from fast.training.state import TrainState
 from fast.training.tables import by_row, rows_of_batch, with_rows
@@ -51,7 +52,7 @@ def loss_and_gradient(
     key: PRNGKeyArray,
     *,
     axis: str | None = None,
-    skip_ended: bool = True,
+    schedule: Schedule | None = None,
 ) -> Gradient:
     """The loss on a batch, an estimate of `log Z`, and the gradient of the sampler's parameters.
 
@@ -62,7 +63,7 @@ def loss_and_gradient(
         batch: the trajectories, or this device's share of them.
         key: a random key, for losses that draw random numbers; the same on all devices.
         axis: the name of the devices' axis, if several share the batch.
-        skip_ended: whether ended trajectories are left out, which inside `vmap` is slower.
+        schedule: the layout of the evaluation, by default that of this process's platform.
     """
     if isinstance(loss, PolicyLoss):
         return _of_policy(loss, environment, sampler, batch.trajectories, axis)
@@ -73,7 +74,7 @@ def loss_and_gradient(
         rows = lax.all_gather(rows, axis, tiled=True)
     policy = with_rows(sampler.policy, rows)
     steps, pullback = evaluate_with_pullback(
-        Evaluation(policy, environment, trajectories, cached, skip_ended)
+        Evaluation(policy, environment, trajectories, cached, schedule or schedule_for())
     )
     steps = steps._replace(context=context_of(loss, environment, trajectories))
     # The terms of all devices are few numbers: each computes the whole loss, and keeps its share

@@ -58,6 +58,7 @@ def make_trainer(
     config: TrainConfig,
     environment: AbstractEnvironment[Any],
     frozen: FrozenSamplers = NO_SAMPLERS,
+    platform: str | None = None,
 ) -> Trainer:
     """The trainer of a configuration; several seeds are trained side by side.
 
@@ -66,11 +67,12 @@ def make_trainer(
         environment: the state graph, with the reward of the factors without a frozen sampler.
         frozen: frozen samplers, each in place of a factor of the reward, with the same number of
             seeds.
+        platform: the platform of JAX whose schedule is taken, by default that of this process.
     """
     # Another seed or folder needs no other program, so a process traces and compiles it once.
     run = config.run
     same = dataclasses.replace(config, run=dataclasses.replace(run, seed=0, out=None))
-    initialise, advance = _programs(same)
+    initialise, advance = _programs(same, platform or jax.default_backend())
     seeds = jnp.arange(run.seed, run.seed + run.seeds)
     go = advance if jax.process_count() == 1 else spanning(advance)
 
@@ -90,7 +92,7 @@ def make_trainer(
 
 
 @functools.lru_cache(maxsize=64)
-def _programs(config: TrainConfig) -> tuple[Any, jax.stages.Wrapped]:
+def _programs(config: TrainConfig, platform: str) -> tuple[Any, jax.stages.Wrapped]:
     """The programs that begin and advance runs which differ in their seeds.
 
     The environment and the frozen samplers are arguments: as constants, their arrays would slow
@@ -104,7 +106,7 @@ def _programs(config: TrainConfig) -> tuple[Any, jax.stages.Wrapped]:
         environment: AbstractEnvironment[Any], frozen: FrozenSamplers, seeds: Int[Array, " seeds"]
     ) -> TrainState:
         def of_seed(seed: Int[Array, ""], policies: tuple[Policy, ...]) -> TrainState:
-            method = method_class(config, dataclasses.replace(frozen, policies=policies))
+            method = method_class(config, dataclasses.replace(frozen, policies=policies), platform)
             sampler, buffer = method.begin(environment, seed)
             parameters = eqx.filter(sampler, eqx.is_inexact_array)
             return TrainState(sampler, optimizer.init(parameters), buffer, jnp.int32(0))
@@ -122,7 +124,7 @@ def _programs(config: TrainConfig) -> tuple[Any, jax.stages.Wrapped]:
         def of_seed(
             state: TrainState, seed: Int[Array, ""], policies: tuple[Policy, ...]
         ) -> tuple[TrainState, TrainInfo]:
-            method = method_class(config, dataclasses.replace(frozen, policies=policies))
+            method = method_class(config, dataclasses.replace(frozen, policies=policies), platform)
             step = partial(train_step, method, optimizer, environment, method.key(seed, "samples"))
             result: tuple[TrainState, TrainInfo] = lax.scan(step, state, None, length=steps)
             return result

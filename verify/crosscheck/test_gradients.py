@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import equinox as eqx
 import jax
@@ -12,7 +13,7 @@ import pytest
 
 from fast.balance.flow_matching import fm_residuals
 from fast.balance.loss import TrajectoryLoss, log_ratio
-from fast.balance.recurrent_groups import GROUP, recurrent_groups
+from fast.balance.recurrent_groups import GROUP, in_passes, recurrent_groups
 from fast.balance.rows import (
     SMALLEST,
     evaluate_with_pullback,
@@ -30,6 +31,7 @@ from fast.sampling.actions import Exploration
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.replay import add, empty_buffer
 from fast.sampling.trajectories import uniforms
+from fast.schedule import COMPACT, ONE_PASS, SIDE_BY_SIDE
 from fast.training.compose import configure
 from fast.training.networks import Networks
 from fast.training.state import TrainState
@@ -173,6 +175,12 @@ CASES = {
 }
 
 
+def in_small_passes(given: Evaluation) -> Any:
+    """In passes of two trajectories, as a batch has that is too large for one."""
+    with patch("fast.balance.recurrent_groups.PASS", 2 * given.trajectories.active.shape[1]):
+        return in_passes(given)
+
+
 def check_blocks(environment: AbstractEnvironment[Any], active: Any) -> None:
     """Whether the blocks of rows are more than one, and of the sizes that matter."""
     later = np.asarray(active)[:, 1:]
@@ -248,6 +256,7 @@ def check_blocks(environment: AbstractEnvironment[Any], active: Any) -> None:
 @pytest.mark.crosscheck(
     "fast.balance.rows",
     "fast.balance.recurrent_groups.recurrent_groups",
+    "fast.balance.recurrent_groups.in_passes",
     "fast.balance.steps.cached_terms",
     "fast.laws.walk.to_float64",
 )
@@ -268,14 +277,16 @@ def test_all_evaluations_are_the_specification_and_its_pullback(name: str) -> No
             return jnp.stack(evaluate(eqx.combine(arrays, static), environment, drawn)[:3])
 
         changed = cached._replace(activations=tuple(scale * each for each in cached.activations))
-        given: list[Any] = [(evaluate_with_pullback, changed, True)]
-        given += [(way, cached._replace(activations=()), False) for way in ways]
-        given += [(way, None, True) for way in ways]
+        given: list[Any] = [(evaluate_with_pullback, changed, COMPACT)]
+        given += [(way, cached._replace(activations=()), SIDE_BY_SIDE) for way in ways]
+        given += [(way, None, COMPACT) for way in ways]
+        given += [(evaluate_with_pullback, changed, ONE_PASS)]
         in_groups = [way for way in ways if way is recurrent_groups]
-        given += [(way, cached, skips) for way in in_groups for skips in (True, False)]
+        given += [(way, cached, how) for way in in_groups for how in (COMPACT, SIDE_BY_SIDE)]
+        given += [(in_small_passes, None, ONE_PASS)]
         found = []
-        for way, cache, skips in given:
-            steps, back = way(Evaluation(policy, environment, drawn, cache, skips))
+        for way, cache, schedule in given:
+            steps, back = way(Evaluation(policy, environment, drawn, cache, schedule))
             found.append((jnp.stack(steps[:3]), back(weights)))
         plain, pull = jax.vjp(terms, arrays)
         known = cached_terms(Evaluation(policy, environment, drawn, cached))

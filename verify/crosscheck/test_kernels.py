@@ -71,6 +71,7 @@ ELSEWHERE = {
     "fast.dynamics.rotations": "NumPy",
     "fast.environments.features": "constants of an environment: test_observations",
     "fast.environments.graphs": "NumPy",
+    "fast.schedule": "computes nothing",
     "fast.environments.coarse": "parts of observe, which is compiled below: test_observations",
     "fast.environments.uniform_dags": "drawn by random_terminal, which is compiled below",
 }

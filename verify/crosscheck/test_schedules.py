@@ -1,0 +1,93 @@
+"""Every layout of a batch gives the same trajectories, and trains to the same parameters."""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from fast.laws.walk import to_float64
+from fast.runs.frozen import arithmetic
+from fast.sampling.actions import Exploration
+from fast.sampling.forward import sample_trajectories
+from fast.sampling.trajectories import Trajectories, uniforms
+from fast.schedule import COMPACT, ONE_PASS, SIDE_BY_SIDE, schedule_for
+from fast.training.compose import configure
+from fast.training.trainer import make_trainer
+from verify.crosscheck.compare import TOLERANCE, tree_distance
+from verify.crosscheck.instances import make_instance, random_policy
+
+SCHEDULES = (COMPACT, SIDE_BY_SIDE, ONE_PASS)
+STEPS = 4
+# Adam divides by the root of the mean square plus 1e-8: a gradient that is zero but for rounding,
+# 1e-16 and a few terms, moves a parameter by 1e-8 of the rate, 1e-2, in each step.
+AFTER_ADAM = 1e-9
+
+
+def test_the_platform_chooses_the_schedule() -> None:
+    assert [schedule_for(name) for name in ("cpu", "cuda", "tpu")] == [COMPACT, ONE_PASS, ONE_PASS]
+    assert [schedule_for(name, seeds=2) for name in ("cpu", "cuda")] == [SIDE_BY_SIDE, ONE_PASS]
+
+
+@pytest.mark.catches(
+    "In one pass, the last step takes the random numbers of the first.",
+    "fast/sampling/forward.py",
+    "return lax.scan(move, carry, draws, unroll=schedule.steps_at_once)",
+    "return lax.scan(move, carry, draws[::-1], unroll=schedule.steps_at_once)",
+    only="markov",
+)
+@pytest.mark.long
+@pytest.mark.crosscheck("fast.schedule")
+@pytest.mark.parametrize("dynamics", ["markov", "gru"])
+def test_trajectories_are_those_of_every_other_schedule(dynamics: str) -> None:
+    environment = make_instance("grid").environment
+    policy = random_policy(environment, dynamics=dynamics)
+
+    @eqx.filter_jit
+    def drawn(policy: Any, draws: Any) -> list[Any]:
+        found = []
+        for schedule in SCHEDULES:
+            trajectories, cached = sample_trajectories(
+                policy, environment, draws, Exploration(0.2), schedule=schedule
+            )
+            found.append((without_padding(trajectories), cached.log_p_f))
+        return found
+
+    # In float64 no draw is within rounding of a partial sum, so that actions are the same.
+    with jax.enable_x64(True):
+        draws = jnp.asarray(uniforms(jax.random.key(0), environment, 48), jnp.float64)
+        first, *others = drawn(to_float64(policy), draws)
+        control, *_ = drawn(to_float64(policy), draws[:, ::-1])
+    assert not np.asarray(first[0].active).all()
+    for other in others:
+        assert tree_distance(other, first) <= TOLERANCE["float64"]
+    assert tree_distance(control, first) > TOLERANCE["float64"]
+
+
+def without_padding(trajectories: Trajectories) -> Trajectories:
+    """With action 0 where a trajectory has ended: what is drawn there means nothing."""
+    return trajectories._replace(actions=trajectories.actions * trajectories.active)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "options",
+    [{"dynamics": "markov", "loss": "tb"}, {"dynamics": "gru", "loss": "subtb", "p_b": "lifted"}],
+    ids=["markov", "gru"],
+)
+def test_training_is_that_of_every_other_platform(options: dict[str, Any]) -> None:
+    small: dict[str, Any] = {"side": 4, "parameters": 4_000, "batch": 16, "precision": "float64"}
+
+    def trained(platform: str, seed: int = 0) -> Any:
+        config = configure("grid", **small, **options, seed=seed)
+        with arithmetic("float64"):
+            trainer = make_trainer(config, config.make_environment(), platform=platform)
+            state, info = trainer.advance(trainer.init(), STEPS)
+            return jax.tree.map(np.asarray, (eqx.filter(state.sampler, eqx.is_array), info))
+
+    found, expected = trained("cuda"), trained("cpu")
+    assert tree_distance(found, expected) <= AFTER_ADAM
+    # Control: another seed is another training.
+    assert tree_distance(trained("cuda", seed=1), expected) > 1e-3
