@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fast.laws.samples import Samples as Samples
     from pdai.answers import posterior as posterior
     from pdai.certifying.certify import certify as certify
+    from pdai.certifying.power import power as power
     from pdai.checks import check as check
     from pdai.front import draw as draw
     from pdai.front import inspect as inspect
@@ -46,6 +47,7 @@ _FROM = {
     "inspect": "pdai.front",
     "load": "pdai.loading",
     "posterior": "pdai.answers",
+    "power": "pdai.certifying.power",
     "report": "pdai.show.page.page",
     "sampler": "pdai.solving.ladder",
     "solve": "pdai.solving.solve",

@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "posterior": ("posterior", "ExactPosterior"),
     "audit": ("look", "AuditRun"),
     "certify": ("certify", "Certify"),
+    "power": ("power", "SayPower"),
     "sample": ("look", "SampleRun"),
     "plot": ("look", "PlotRuns"),
     "report": ("report", "ReportRuns"),

@@ -20,7 +20,7 @@ from pdai.certifying.sources import (
 from pdai.certifying.target import Target, log_z_interval
 from pdai.loading import load
 from pdai.solving.solved import Solved
-from reference.certificates.bare import against_law, against_samples
+from reference.certificates.bare import STANDING_OUT, against_law, against_samples
 from reference.certificates.betting import Interval
 from reference.certificates.features import (
     FeatureMeans,
@@ -57,6 +57,14 @@ TRAJECTORIES = (
 WHY_NO_MORE = (
     "why no more is known: a mode that the sampler never visits changes none of its samples; give "
     "log Z, an upper bound of it (log_mass_bound), or exact samples of the target"
+)
+FIXED = (
+    "each bound fails with probability at most its level, for a number of samples that is fixed "
+    "beforehand; for several looks, share the level between them, as pdai.testing.assert_law does"
+)
+TOGETHER = (
+    "the values that stand out are chosen from the first half of the samples; their intervals are "
+    "from the other, and hold all together at the level"
 )
 # A width of log Z that is only rounding is not worth a note, in nats.
 NEGLIGIBLE = 1e-9
@@ -277,9 +285,12 @@ def _bare(
         notes.append(WHY_NO_MORE)
     elif known is not None:
         exact = f"the target is exact here, from its {len(known):,} enumerated terminal states"
-        notes.append(exact if target is None else f"{exact}: the samples of it are not used")
+        unused = "" if target is None else ": the samples of it are not used"
+        notes += [FIXED, exact + unused]
         # A sampler may leave the terminal states, whether or not these samples do.
         interval, lines = against_law(samples, {**known, Outside(): Fraction(0)}, level)
+        if any(line.name.startswith(STANDING_OUT) for line in lines):
+            notes.append(TOGETHER)
     elif is_large:
         interval, lines = against_circuit(samples, source.target.problem, level)  # type: ignore[arg-type]  # solutions
         notes.append(

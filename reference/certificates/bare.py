@@ -14,7 +14,7 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,7 @@ BEYOND = (0.0, 1.0, 2.0, 3.0, 4.5, 6.0)
 CUTS = (10, 2)
 # The most values that a report lists, and the level at which one is listed if the sampler is right.
 LISTED, LISTING = 5, 0.1
+STANDING_OUT = "values that stand out in one half"
 # A bound that is expected to be this many times larger than the other gets no share of the level.
 HOPELESS = 2.0
 
@@ -60,10 +61,13 @@ def against_law(
     place = {x: i for i, x in enumerate(target)}
     law = np.array([float(p) for p in target.values()])
     places = np.array([place[x] for x in samples])
-    parts = [_Halves.of(places, len(places) // part, law) for part in CUTS]
-    low = _events(parts, law, level / 2)
-    high, lines = _from_above(places, law, level / 2)
-    return Interval(low, high), [*lines, *_farthest(parts[-1], [*target], law, level)]
+    pieces = [
+        np.bincount(piece, minlength=len(law))
+        for piece in np.split(places, [len(places) // part for part in CUTS])
+    ]
+    high, lines = bound_from_above(places, law, level / 2)
+    lines += _farthest(_Halves.of(pieces, len(CUTS), law), [*target], law, level)
+    return Interval(bound_by_events(pieces, law, level / 2), high), lines
 
 
 class _Halves(NamedTuple):
@@ -80,19 +84,24 @@ class _Halves(NamedTuple):
     events: list[npt.NDArray[np.bool_]]
 
     @classmethod
-    def of(cls, places: Any, first: int, law: Floats) -> "_Halves":
-        """The parts of which the first has so many samples."""
-        chosen, measured = (
-            np.bincount(half, minlength=len(law)) for half in np.split(places, [first])
-        )
-        score = scores(chosen, law) if first else np.zeros(len(law))
+    def of(cls, pieces: Sequence[Counts], first: int, law: Floats) -> "_Halves":
+        """The parts of which the first has so many of the pieces."""
+        chosen, measured = np.sum(pieces[:first], axis=0), np.sum(pieces[first:], axis=0)
+        score = scores(chosen, law) if chosen.sum() else np.zeros(len(law))
         sides = [score > t for t in BEYOND] + [score < -t for t in BEYOND]
         events = {values.tobytes(): values for values in sides if values.any()}
         return cls(score, measured, [*events.values()])
 
 
-def _events(parts: Sequence[_Halves], law: Floats, level: float) -> float:
-    """The largest lower bound of TV by sets of values that stand out in a first part."""
+def bound_by_events(pieces: Sequence[Counts], law: Floats, level: float) -> float:
+    """The largest lower bound of TV by sets of values that stand out in a first part.
+
+    Args:
+        pieces: counts of each value in consecutive pieces of the samples, cut at `CUTS`.
+        law: `pi` of each value.
+        level: the level of the bound.
+    """
+    parts = [_Halves.of(pieces, first, law) for first in range(1, len(pieces))]
     events = [(part.measured, values) for part in parts for values in part.events]
     # Both ends, as samples in a wrong order have too little where they had too much.
     log, low = math.log(2 * max(1, len(events)) / level), 0.0
@@ -104,16 +113,19 @@ def _events(parts: Sequence[_Halves], law: Floats, level: float) -> float:
     return low
 
 
-def _from_above(places: Any, law: Floats, level: float) -> tuple[float, list[Line]]:
-    """The upper bound of TV, with the bound that a perfect sampler would get."""
+def bound_from_above(
+    places: npt.NDArray[np.intp], law: Floats, level: float
+) -> tuple[float, list[Line]]:
+    """The upper bound of TV, with the bound that a perfect sampler would get.
+
+    Args:
+        places: the samples, as places of values.
+        law: `pi` of each value.
+        level: the level of the bound.
+    """
     count, values = len(places), len(law)
     distance = float(abs(np.bincount(places, minlength=values) / count - law).sum()) / 2
-    spread = math.sqrt(max(values - 1, 1) / count) / 2
-
-    def noise(part: float) -> float:
-        return spread + math.sqrt(math.log(1 / part) / (2 * count))
-
-    by_collisions, by_law = expected_bound(count, law, level), spread * 0.8 + noise(level)
+    by_collisions, by_law = _noises(count, law, level)
     is_used = by_collisions <= HOPELESS * by_law, by_law <= HOPELESS * by_collisions
     part = level / sum(is_used)
     bounds, lines = [1.0], [Line("TV(empirical law, target)", distance, "float64")]
@@ -121,21 +133,46 @@ def _from_above(places: Any, law: Floats, level: float) -> tuple[float, list[Lin
         bounds.append(collision_bound(split(places, values), law, part))
         lines.append(Line("bound by coincidences of samples", bounds[-1], "bound"))
     if is_used[1]:
-        bounds.append((distance + noise(part)) * (1 + 2.0**-40))
+        bounds.append((distance + _deviation(count, values, part)) * (1 + 2.0**-40))
         lines.append(Line("bound by the empirical law", bounds[-1], "bound"))
     floor = min(1.0, by_collisions, by_law)
     lines.append(Line("bound that a perfect sampler would get, about", floor, "estimate"))
     return min(bounds), lines
 
 
+def noise_floor(count: int, law: Floats, level: float) -> float:
+    """About the upper bound that a perfect sampler would get.
+
+    Args:
+        count: the number of samples.
+        law: `pi` of each value.
+        level: the level of the bound.
+    """
+    return min(1.0, *_noises(count, law, level))
+
+
+def _noises(count: int, law: Floats, level: float) -> tuple[float, float]:
+    """About the bounds by coincidences and by the empirical law, of a perfect sampler."""
+    distance = 0.4 * math.sqrt(max(len(law) - 1, 1) / count)
+    return expected_bound(count, law, level), distance + _deviation(count, len(law), level)
+
+
+def _deviation(count: int, values: int, level: float) -> float:
+    """The most by which the empirical law is away from the sampler's (McDiarmid)."""
+    return math.sqrt(max(values - 1, 1) / count) / 2 + math.sqrt(-math.log(level) / (2 * count))
+
+
 def _farthest(half: _Halves, labels: Sequence[Hashable], law: Floats, level: float) -> list[Line]:
-    """The values that stand out most in the first half, with intervals from the second."""
-    score, measured, count = half.score, half.measured, int(half.measured.sum())
-    least, log = math.sqrt(2 * math.log(len(law) / LISTING)), math.log(2 / level)
-    lines = []
-    for i in np.argsort(-abs(score), kind="stable")[:LISTED].tolist():
-        if abs(score[i]) < least:
-            break
+    """The values that stand out most in the first half, with intervals that hold together."""
+    measured, sizes = half.measured, abs(half.score)
+    least = math.sqrt(2 * math.log(len(law) / LISTING))
+    listed = [i for i in np.argsort(-sizes, kind="stable")[:LISTED].tolist() if sizes[i] >= least]
+    if not listed:
+        return []
+    count, log = int(measured.sum()), math.log(2 * len(listed) / level)
+    name = f"{STANDING_OUT}, of {len(law):,}"
+    lines = [Line(name, Fraction(int((sizes >= least).sum())), "estimate")]
+    for i in listed:
         seen = int(measured[i])
         bound = Interval(lower_probability(seen, count, log), upper_probability(seen, count, log))
         name = f"probability of {shown(labels[i])}, {small(float(law[i]))} in the target"

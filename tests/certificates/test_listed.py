@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ import pytest
 import pdai
 from pdai.testing import assert_law
 from reference import InputError
+from reference.certificates.collisions import lower_probability, upper_probability
 from reference.certificates.listed import ListedLaw
 from tests.command_lines import answer, environment
 
@@ -35,6 +37,55 @@ def test_samples_beside_weights_are_certified() -> None:
     wrong = pdai.certify(np.array(drawn(20_000, (0.5, 0.25, 0.25))), law=FAIR)
     assert 0.2 < wrong.interval.low <= 0.25 <= wrong.interval.high < 0.3
     assert "probability of 'a', 0.25 in the target" in wrong.report
+
+
+@pytest.mark.catches(
+    "The intervals of values that stand out do not share their level.",
+    "reference/certificates/bare.py",
+    "math.log(2 * len(listed) / level)",
+    "math.log(2 / level)",
+)
+def test_values_that_stand_out_are_shown_with_intervals_that_hold_together() -> None:
+    """Three of 64 values: one too often, one too seldom, and one outside of the law."""
+    law = dict.fromkeys(range(64), 1)
+    chances = np.array([*[1] * 62, 1.6, 0.1, 0.3])
+    values = np.random.default_rng(0).choice(65, size=20_000, p=chances / 64).tolist()
+    made = pdai.certify(values, law={**law, 64: 0})
+    assert made.value("values that stand out in one half, of 65") == 3
+    log = math.log(2 * 3 / made.level)
+    for value, share in ((62, "0.015625"), (63, "0.015625")):
+        seen = values[10_000:].count(value)
+        bound = made.value(f"probability of {value}, {share} in the target")
+        assert bound == (
+            lower_probability(seen, 10_000, log),
+            upper_probability(seen, 10_000, log),
+        )
+    shown = (str(made.report), json.dumps(made.to_json()), made._repr_html_())
+    for text in shown:
+        assert "probability of 62, 0.015625 in the target" in text
+        assert "bound that a perfect sampler would get" in text
+    assert any("fixed beforehand" in note for note in made.notes)
+    assert any("hold all together at the level" in note for note in made.notes)
+
+
+def test_no_right_sampler_is_refused_whenever_looking_stops(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A loose level, many looks, and whoever looks stops at the first that refuses."""
+    monkeypatch.setattr("pdai.testing.FIRST", 20)
+    rng, refused = np.random.default_rng(0), 0
+    for _ in range(25):
+        try:
+            assert_law(
+                lambda size: rng.choice([*"abcc"], size),
+                FAIR,
+                within=1e-6,
+                level=0.2,
+                most=640,
+            )
+        except AssertionError as error:
+            refused += "another law" in str(error)
+    assert refused <= 0.2 * 25
 
 
 def test_values_need_not_be_text_nor_the_samples_a_list() -> None:
