@@ -170,7 +170,8 @@ def test_bad_input_is_one_line_and_exits_with_two(arguments: str, words: str, he
 
 @pytest.mark.parametrize("line", re.findall(r"^pdai (.*)$", PAGE, re.MULTILINE))
 def test_the_commands_of_the_page_are_understood(line: str) -> None:
-    assert parse(shlex.split(line)).sampler
+    parsed = parse(shlex.split(line))
+    assert parsed.distance if line.startswith("power") else parsed.sampler
 
 
 def test_the_numbers_of_the_page() -> None:
