@@ -1,0 +1,107 @@
+"""Flows on state graphs with cycles: expected visits, by linear systems in rationals."""
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from itertools import chain, combinations
+from typing import Any
+
+from verify.lib import linear
+
+# Anything that can be hashed.
+State = Any
+Graph = Mapping[State, tuple[State, ...]]
+Rows = dict[tuple[State, State], Fraction]
+
+ZERO, ONE = Fraction(0), Fraction(1)
+
+
+def edges(graph: Graph) -> Iterator[tuple[State, State]]:
+    """Every edge as (parent, child)."""
+    return ((u, v) for u, row in graph.items() for v in row)
+
+
+def ends(graph: Graph) -> list[State]:
+    """The states without children."""
+    return [s for s, row in graph.items() if not row]
+
+
+def parents(graph: Graph) -> dict[State, list[State]]:
+    """The parents of each state."""
+    rows: dict[State, list[State]] = {s: [] for s in graph}
+    for u, v in edges(graph):
+        rows[v].append(u)
+    return rows
+
+
+def normalised(rows: Mapping[State, Any], weights: Mapping[tuple[State, State], Any]) -> Rows:
+    """`p_B` in proportion to weights of the edges `(s, s')`, over the parents of each state."""
+    totals = {v: sum((weights[u, v] for u in row), ZERO) for v, row in rows.items()}
+    return {(u, v): weights[u, v] / totals[v] for v, row in rows.items() for u in row}
+
+
+def flows(
+    graph: Graph, p_b: Rows, rewards: Mapping[State, Fraction]
+) -> dict[State, Fraction] | None:
+    """`F(s) = sum over children of F(s') p_B(s|s')`, `F(x) = R(x)`; None unless there is one F."""
+    states = list(graph)
+    matrix, right = [], []
+    for s in states:
+        row = {s: ONE}
+        for v in graph[s]:
+            row[v] = row.get(v, ZERO) - p_b[s, v]
+        matrix.append([row.get(t, ZERO) for t in states])
+        right.append(rewards.get(s, ZERO))
+    if linear.rank(matrix) < len(states):
+        return None
+    solution = linear.solve(matrix, right)
+    return None if solution is None else dict(zip(states, solution, strict=True))
+
+
+def forward(graph: Graph, p_b: Rows, flow: Mapping[State, Fraction]) -> Rows:
+    """`p_F(s'|s) = F(s') p_B(s|s') / F(s)`."""
+    return {(u, v): flow[v] * p_b[u, v] / flow[u] for u, v in edges(graph)}
+
+
+def visits(graph: Graph, p_f: Rows, start: State) -> dict[State, Fraction] | None:
+    """The expected number of visits of each state by a walk from `start`; None if infinite."""
+    states, above = list(graph), parents(graph)
+    matrix = []
+    for s in states:
+        row = {s: ONE}
+        for u in above[s]:
+            row[u] = row.get(u, ZERO) - p_f[u, s]
+        matrix.append([row.get(t, ZERO) for t in states])
+    if linear.rank(matrix) < len(states):
+        return None
+    solution = linear.solve(matrix, [Fraction(s == start) for s in states])
+    return None if solution is None else dict(zip(states, solution, strict=True))
+
+
+def distances(graph: Graph, start: State) -> dict[State, int]:
+    """The number of steps on a shortest path from `start` to each state."""
+    reached, layer = {start: 0}, [start]
+    while layer:
+        new = dict.fromkeys(v for u in layer for v in graph[u] if v not in reached)
+        reached |= dict.fromkeys(new, reached[layer[0]] + 1)
+        layer = list(new)
+    return reached
+
+
+def small_graphs() -> Iterator[Graph]:
+    """Every graph on `o`, two inner states and ends among x and y, on which every walk can end.
+
+    Nothing leads to `o`; every state is reached from it, and every inner state reaches an end.
+    """
+    possible = [("o", s) for s in "abxy"] + [("a", "b"), ("b", "a")]
+    possible += [(s, x) for s in "ab" for x in "xy"]
+    for chosen in chain.from_iterable(combinations(possible, k) for k in range(len(possible) + 1)):
+        graph = {s: tuple(v for u, v in chosen if u == s) for s in "oabxy"}
+        yield from _complete(graph)
+
+
+def _complete(graph: dict[State, tuple[State, ...]]) -> Iterator[Graph]:
+    reached = distances(graph, "o")
+    kept = {s: row for s, row in graph.items() if s in reached}
+    inner = [s for s in kept if s in ("o", "a", "b")]
+    if len(kept) == len(graph) and all(set("xy") & distances(kept, s).keys() for s in inner):
+        yield kept

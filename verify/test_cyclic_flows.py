@@ -1,0 +1,188 @@
+"""cyclic-flows: balance on graphs with cycles, by expected visits in rationals."""
+
+import random
+from fractions import Fraction
+from itertools import pairwise, permutations
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from verify.lib import cyclic
+from verify.lib.cyclic import Graph, Rows, State
+
+
+def drawn(graph: Graph, rng: random.Random) -> tuple[Rows, dict[State, Fraction]]:
+    """A positive `p_B` and rewards."""
+    weights = {edge: Fraction(rng.randint(1, 9)) for edge in cyclic.edges(graph)}
+    rewards = {x: Fraction(rng.randint(1, 9)) for x in cyclic.ends(graph)}
+    return cyclic.normalised(cyclic.parents(graph), weights), rewards
+
+
+def check(graph: Graph, p_b: Rows, rewards: dict[State, Fraction]) -> Fraction:
+    """Checks law, visits and length; returns the sum of the flows of states with children."""
+    start = next(iter(graph))
+    flow = cyclic.flows(graph, p_b, rewards)
+    assert flow is not None
+    z = sum(rewards.values(), start=Fraction(0))
+    assert flow[start] == z
+    assert all(value > 0 for value in flow.values())
+    p_f = cyclic.forward(graph, p_b, flow)
+    assert all(sum(p_f[s, v] for v in row) == 1 for s, row in graph.items() if row)
+    counts = cyclic.visits(graph, p_f, start)
+    assert counts == {s: value / z for s, value in flow.items()}
+    # Visits of ends are the law; each step leaves a state with children.
+    assert {x: counts[x] * z for x in rewards} == rewards
+    return sum((flow[s] for s, row in graph.items() if row), start=Fraction(0))
+
+
+@pytest.mark.claim("cyclic-flows")
+@pytest.mark.catches(
+    "A flow is counted towards the child it came from.",
+    "verify/lib/cyclic.py",
+    "{(u, v): flow[v] * p_b[u, v] / flow[u] for u, v in edges(graph)}",
+    "{(u, v): flow[v] * p_b[u, v] / flow[v] for u, v in edges(graph)}",
+)
+def test_flows_are_expected_visits_and_the_law_is_the_target(scope: Any) -> None:
+    rng = random.Random(0)
+    count = with_cycle = 0
+    for graph in cyclic.small_graphs():
+        check(graph, *drawn(graph, rng))
+        count += 1
+        with_cycle += "b" in graph["a"] and "a" in graph["b"]
+    assert (count, with_cycle) == (336, 144)
+    scope(f"{count} graphs on 5 states, {with_cycle} with a cycle, a random p_B each")
+
+
+def lengths(graph: Graph, p_f: Rows, start: State, most: int) -> list[float]:
+    """The probabilities of 0, 1, ..., `most` steps."""
+    here, ended = {start: 1.0}, []
+    for _ in range(most + 1):
+        ended.append(sum(p for s, p in here.items() if not graph[s]))
+        following: dict[State, float] = {}
+        for s, p in here.items():
+            for v in graph[s]:
+                following[v] = following.get(v, 0.0) + p * float(p_f[s, v])
+        here = following
+    return ended
+
+
+def grid(size: int) -> Graph:
+    """Steps in four directions on a square; every cell can stop; `o` leads to all of them."""
+    cells = [(i, j) for i in range(size) for j in range(size)]
+    graph: dict[State, tuple[State, ...]] = {"o": tuple(cells)}
+    for i, j in cells:
+        near = [(i + 1, j), (i - 1, j), (i, j + 1), (i, j - 1)]
+        graph[i, j] = (*(cell for cell in near if cell in cells), ("stop", i, j))
+    return graph | {("stop", *cell): () for cell in cells}
+
+
+def shuffles(size: int) -> Graph:
+    """Permutations, from the sorted one by exchanges of neighbours; every one can stop."""
+    every = list(permutations(range(size)))
+    graph: dict[State, tuple[State, ...]] = {"o": (every[0],)}
+    for p in every:
+        swaps = [(*p[:i], p[i + 1], p[i], *p[i + 2 :]) for i in range(size - 1)]
+        graph[p] = (*swaps, ("stop", *p))
+    return graph | {("stop", *p): () for p in every}
+
+
+@pytest.mark.claim("cyclic-flows")
+@pytest.mark.parametrize("graph", [grid(3), shuffles(3)], ids=["grid", "shuffles"])
+def test_the_sum_of_flows_is_the_expected_length(graph: Graph, scope: Any) -> None:
+    p_b, rewards = drawn(graph, random.Random(1))
+    total = check(graph, p_b, rewards)
+    flow = cyclic.flows(graph, p_b, rewards)
+    assert flow is not None
+    law = lengths(graph, cyclic.forward(graph, p_b, flow), "o", 3_000)
+    assert abs(sum(law) - 1) < 1e-9
+    mean = sum(steps * p for steps, p in enumerate(law))
+    assert abs(mean - float(total / flow["o"])) < 1e-6
+    scope(f"a graph of {len(graph)} states, walked for 3,000 steps")
+
+
+@pytest.mark.claim("cyclic-flows")
+def test_permutations_of_four_by_exchanges_of_neighbours(scope: Any) -> None:
+    graph = shuffles(4)
+    p_b, rewards = drawn(graph, random.Random(3))
+    steps = check(graph, p_b, rewards) / sum(rewards.values(), start=Fraction(0))
+    assert steps > 100
+    scope(f"permutations of four, {float(steps):.0f} steps expected")
+
+
+@pytest.mark.claim("cyclic-flows")
+def test_no_p_b_has_a_smaller_flow_than_shortest_paths(scope: Any) -> None:
+    rng = random.Random(2)
+    shortest = 0
+    for graph in cyclic.small_graphs():
+        p_b, rewards = drawn(graph, rng)
+        depth = cyclic.distances(graph, "o")
+        least = sum((r * depth[x] for x, r in rewards.items()), start=Fraction(0))
+        detours = [edge for edge in p_b if depth[edge[1]] != depth[edge[0]] + 1]
+        total = check(graph, p_b, rewards)
+        used = cyclic.flows(graph, p_b, rewards)
+        assert used is not None
+        # Every flow is positive, so each detour from a state or into it costs.
+        assert (total == least) == (not detours)
+        assert total >= least
+        shortest += not detours
+        # Without detours the least flow is met.
+        weights = {edge: Fraction(edge not in detours) for edge in p_b}
+        direct = cyclic.normalised(cyclic.parents(graph), weights)
+        flow = cyclic.flows(graph, direct, rewards)
+        assert flow is not None
+        assert sum((flow[s] for s, row in graph.items() if row), start=Fraction(0)) == least
+    scope(f"336 graphs on 5 states, {shortest} with shortest paths alone")
+
+
+ROUND: Graph = {"o": ("a",), "a": ("b", "x"), "b": ("a", "y"), "x": (), "y": ()}
+
+
+def penalised_law(strength: float) -> float:
+    """`p_T(x)` where squares of detailed balance plus `strength` times the flow are least."""
+
+    def rows(logits: Any) -> tuple[Any, Any]:
+        a, b = 1 / (1 + np.exp(-logits[:2]))
+        # p_F at a: (b, x); at b: (a, y). p_B at a: (o, b), each 1/2; at b: a.
+        return a, b
+
+    def loss(vector: Any) -> float:
+        a, b = rows(vector)
+        o, f_a, f_b = vector[2:]
+        half = np.log(0.5)
+        gaps = (
+            o - half - f_a,
+            f_a + np.log(a) - f_b,
+            f_b + np.log(b) - half - f_a,
+            f_a + np.log(1 - a) - np.log(1.0),
+            f_b + np.log(1 - b) - np.log(2.0),
+        )
+        return float(np.sum(np.square(gaps)) + strength * np.exp(vector[2:]).sum())
+
+    ended = minimize(loss, np.zeros(5), method="BFGS", options={"gtol": 1e-9})
+    a, b = rows(ended.x)
+    # From a: x at once, y by b, or round again.
+    return float((1 - a) / (1 - a * b))
+
+
+@pytest.mark.control("cyclic-flows")
+def test_a_penalty_on_flows_moves_the_law_by_about_its_strength() -> None:
+    law = {strength: penalised_law(strength) for strength in (0.0, 0.0001, 0.001, 0.01)}
+    assert abs(law[0.0] - 1 / 3) < 1e-6
+    moved = [law[strength] - law[0.0] for strength in (0.0001, 0.001, 0.01)]
+    assert all(abs(after / before - 10) < 3 for before, after in pairwise(moved))
+    assert moved[-1] > 0.02
+
+
+@pytest.mark.control("cyclic-flows")
+def test_a_cycle_that_the_backward_walk_never_leaves_has_no_flow() -> None:
+    graph: Graph = {"o": ("a",), "a": ("b", "x"), "b": ("a",), "x": ()}
+    one = Fraction(1)
+    for back, states in ((Fraction(0), 0), (Fraction(1, 3), 4)):
+        p_b = {("o", "a"): back, ("b", "a"): one - back, ("a", "b"): one, ("a", "x"): one}
+        flow = cyclic.flows(graph, p_b, {"x": one})
+        assert len(flow or ()) == states
+    # Positive everywhere, the walk leaves: the cycle is gone round (1 - p)/p times.
+    assert flow is not None
+    assert [flow[s] for s in "ab"] == [3, 2]
