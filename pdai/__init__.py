@@ -76,7 +76,10 @@ def __getattr__(name: str) -> Any:
     """Imports a public name when it is first used, as JAX loads slowly."""
     if name in _FROM:
         check_names()
-        return getattr(importlib.import_module(_FROM[name]), name)
+        from reference.errors import naming_extras
+
+        with naming_extras():
+            return getattr(importlib.import_module(_FROM[name]), name)
     if name == "__version__":
         from importlib.metadata import PackageNotFoundError, version
 

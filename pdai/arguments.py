@@ -25,10 +25,8 @@ from fast.training.compose import (
     refuse_misplaced,
     usual_options,
 )
+from pdai.words import HELP, MISSING, flag_values
 
-HELP = {"-h", "--help"}
-# The value of an option that ends a command line.
-MISSING = "--"
 # The default of every network, whose options are not imported for --help.
 PARAMETERS = 40_000
 
@@ -70,17 +68,6 @@ class Scanned(NamedTuple):
     task: str
     choices: Mapping[str, str]
     asks_help: bool
-
-
-def flag_values(arguments: Sequence[str]) -> dict[str, str]:
-    """The options in a command line, by their names in Python, with the word after each."""
-    values = {}
-    for number, word in enumerate(arguments):
-        flag, equals, value = word.partition("=")
-        if flag.startswith("--"):
-            after = next(iter(arguments[number + 1 :]), MISSING)
-            values[flag[2:].replace("-", "_")] = value if equals else after
-    return values
 
 
 def scan(arguments: Sequence[str], usual: str) -> Scanned:

@@ -31,21 +31,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(arguments: Sequence[str]) -> None:
-    from pdai import __version__, check_names
-
     # Before anything else is loaded.
-    if list(arguments) in ([], ["--version"]):
+    if list(arguments) == ["--version"]:
+        from pdai import __version__
+
+        print(f"pdai {__version__}")
+        return
+    if not arguments:
         from pdai.greeting import GREETING
 
-        print(f"pdai {__version__}" if arguments else GREETING, end="\n" if arguments else "")
+        print(GREETING, end="")
         return
+    from pdai import check_names
 
     try:
         check_names()
     except ImportError as error:
         print(f"pdai: {error}", file=sys.stderr)
         sys.exit(2)
-    from reference.errors import InputError, printable
+    from reference.errors import InputError, naming_extras, printable
     from reference.files import refusal
 
     for stream in (sys.stdout, sys.stderr):
@@ -56,14 +60,15 @@ def _run(arguments: Sequence[str]) -> None:
     failed = 3 if any(word.startswith("--fail-above") for word in arguments) else 0
     try:
         _check_working_directory()
-        with _no_collection():
-            from pdai.parsing import parse
+        with naming_extras():
+            with _no_collection():
+                from pdai.parsing import parse
 
-            try:
-                command = parse(arguments)
-            except SystemExit as ended:
-                sys.exit(ended.code and (failed or ended.code))
-        command.run()
+                try:
+                    command = parse(arguments)
+                except SystemExit as ended:
+                    sys.exit(ended.code and (failed or ended.code))
+            command.run()
         print(end="", flush=True)
     except InputError as error:
         print(f"pdai: {printable(str(error))}", file=sys.stderr)

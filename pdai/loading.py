@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from fast.runs.records import is_solved
 from pdai.solving.solved import Solved
-from reference.errors import check_type
+from reference.errors import check_type, naming_extras
 
 if TYPE_CHECKING:
     from pdai.run import Run
@@ -27,6 +27,7 @@ def load(folder: str | Path, *, accept_changed: bool = False) -> "Run | Solved":
     if is_solved(Path(folder)):
         return Solved(Path(folder), accept_changed=accept_changed)
     # Imported here, as it loads JAX, which a solved run does not need.
-    from pdai.run import Run
+    with naming_extras():
+        from pdai.run import Run
 
     return Run(Path(folder), accept_changed=accept_changed)

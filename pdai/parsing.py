@@ -11,8 +11,7 @@ from typing import Annotated, Any, Union
 
 import tyro
 
-from fast.tasks import TASKS
-from pdai.arguments import HELP, flag_values
+from pdai.words import HELP, flag_values
 from reference.arguments import fixed_choices
 from reference.errors import InputError, no_such
 
@@ -54,7 +53,12 @@ def problems(command: str) -> Sequence[str]:
         from pdai.commands.combine import USUAL
 
         return tuple(USUAL)
-    return tuple(TASKS) if command in ("train", "solve") else ()
+    if command not in ("train", "solve"):
+        return ()
+    # Imported here, as other commands have no tasks.
+    from fast.tasks import TASKS
+
+    return tuple(TASKS)
 
 
 def commands(arguments: Sequence[str]) -> Any:

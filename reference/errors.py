@@ -3,10 +3,17 @@
 import difflib
 import inspect
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, get_args
 
 import numpy as np
+
+# What the extra `train` brings, by the names that are imported.
+TRAIN = {
+    *("jax", "jaxlib", "equinox", "optax", "jaxtyping"),
+    *("sympy", "matplotlib", "pytest", "hypothesis"),
+}
 
 
 class InputError(ValueError):
@@ -28,6 +35,25 @@ class InputError(ValueError):
 
 class TooLargeError(InputError):
     """An instance too large for exact enumeration; the message has the size that it reached."""
+
+
+@contextmanager
+def naming_extras() -> Iterator[None]:
+    """Names the extra `train` where the body imports a package of it that is not installed.
+
+    Raises:
+        InputError: in place of the `ModuleNotFoundError`.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        name = (error.name or "").partition(".")[0]
+        if name not in TRAIN:
+            raise
+        raise InputError(
+            f"this needs {name}, which the judge alone does not bring: pip install 'pdai[train]' "
+            "(in a clone, pip install -c constraints.txt -e '.[train]')"
+        ) from None
 
 
 def check_type(owner: str, name: str, value: object, kind: type | tuple[type, ...]) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pdai.certifying.options import CertifyOptions
-from pdai.certifying.solved import SolvedSource
 from pdai.certifying.sources import (
     DrawingSource,
     FunctionSource,
@@ -18,8 +17,6 @@ from pdai.certifying.sources import (
     SampleSource,
 )
 from pdai.certifying.target import Target, log_z_interval
-from pdai.loading import load
-from pdai.solving.solved import Solved
 from reference.certificates.bare import STANDING_OUT, against_law, against_samples
 from reference.certificates.betting import Interval
 from reference.certificates.features import (
@@ -194,10 +191,14 @@ def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource
             )
         if options.p_b is not None:
             raise InputError("p_b is for functions, and a run has its own: leave it out")
+        # Imported here, as other samplers need no runs, nor JAX, which trained ones load.
+        from pdai.certifying.solved import SolvedSource
+        from pdai.loading import load
+        from pdai.solving.solved import Solved
+
         run: Any = what if hasattr(what, "accept_changed") else load(folder)
         if isinstance(run, Solved):
             return SolvedSource(run, options)
-        # Imported here, as it loads JAX, which other samplers do not need.
         from pdai.certifying.runs import RunSource
 
         return RunSource(run, options)

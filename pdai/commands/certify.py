@@ -54,13 +54,15 @@ class Certify(CertifyOptions, Accepting):
     def run(self) -> None:
         """Prints the certificate, and writes the requested files."""
         from pdai.certifying.certify import certificate_of
-        from pdai.loading import load
-        from pdai.show.sample_tables import csv_table
 
         for path in (self.table, self.out):
             if path is not None:
                 check_output(path)
-        what = load(self.sampler, accept_changed=True) if self.accept_changed else self.sampler
+        what: Any = self.sampler
+        if self.accept_changed:
+            from pdai.loading import load
+
+            what = load(self.sampler, accept_changed=True)
         made = certificate_of(what, self.problem, self)
         if self.json:
             print(json.dumps(made.to_json(), indent=1))
@@ -72,6 +74,8 @@ class Certify(CertifyOptions, Accepting):
                     f"--table is of terminal states that are enumerated, but this is regime "
                     f"{made.regime}: leave it out"
                 )
+            from pdai.show.sample_tables import csv_table
+
             replace_file(self.table, csv_table(_columns(made.table)))
         if self.out is not None:
             replace_file(self.out, (json.dumps(made.to_json(), indent=1) + "\n").encode())

@@ -207,9 +207,11 @@ class Inspect:
         from pdai.loading import load
         from reference.inspection import inspect_problem
         from reference.loading import as_problem
-        from reference.show import check_picture, draw
 
         if self.draw is not None:
+            # Imported here, as pictures need matplotlib, and counts do not.
+            from reference.show import check_picture, draw
+
             check_picture(self.draw)
         is_run = Path(self.problem).is_dir()
         problem = as_problem(load(self.problem).problem if is_run else self.problem)

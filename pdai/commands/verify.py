@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
 from reference.errors import InputError
@@ -59,6 +60,8 @@ class Verify:
         with tempfile.TemporaryDirectory() as folder:
             ledger = Path(folder) / "ledger.json"
             # In a checkout, too, with the tests that take long.
+            # The extra `train` is named if it is not there.
+            import_module("pytest")
             command = [sys.executable, "-m", "pytest", "-q", "--no-header", "-m", ""]
             # Several processes, if the tool is installed: it is no dependency.
             if importlib.util.find_spec("xdist") and not self.claim:

@@ -3,7 +3,6 @@
 import io
 import json
 import math
-import subprocess
 import sys
 from collections.abc import Sequence
 from fractions import Fraction
@@ -20,7 +19,7 @@ from pdai.testing import assert_law
 from reference import InputError
 from reference.certificates.collisions import lower_probability, upper_probability
 from reference.certificates.listed import ListedLaw
-from tests.command_lines import answer, environment
+from tests.command_lines import answer
 
 FAIR = {"a": 1, "b": 1, "c": 2}
 
@@ -127,19 +126,6 @@ def test_the_command_exits_by_the_distance(tmp_path: Path, monkeypatch: pytest.M
     ask = ("certify", "-", "--law", "law.csv", "--fail-above", "0.05", "--json")
     low, high = json.loads(answer(*ask, cwd=tmp_path, expect=1).stdout)["interval"]
     assert 0.2 < low <= 0.25 <= high
-
-
-def test_judging_samples_loads_no_jax(tmp_path: Path) -> None:
-    (tmp_path / "law.csv").write_text("a,1\nb,1\n")
-    (tmp_path / "s.csv").write_text("a\nb\n" * 50)
-    code = (
-        "import sys; from pdai.cli import main\n"
-        "main(['certify', 's.csv', '--law', 'law.csv'])\n"
-        "assert 'jax' not in sys.modules\n"
-    )
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(
