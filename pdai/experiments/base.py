@@ -23,6 +23,12 @@ Pair: TypeAlias = tuple[str, str]
 MARKOVIAN, PRINTED, BEST, RESET = "Markovian", "SRWM", "GRU+", "GRU+ reset"
 # The best form of the SRWM.
 STRONGEST = "SRWM+"
+# Computed bounds on the TV of memoryless policies: the least, that of the largest likelihood, and
+# that at the minimum of the loss that is trained.
+LEAST, LIKELIEST = "least TV without memory", "maximum likelihood without memory"
+LEAST_LOSS = "least loss without memory"
+# The columns of the overview: the paper's own comparison, and two others against the same baseline.
+AS_PRINTED, FORMS = "as printed", (STRONGEST, BEST)
 SEEDS = (0, 1, 2, 3, 4)
 QUICK_STEPS = 200
 
@@ -65,6 +71,20 @@ class Quoted(NamedTuple):
 
     mean: float
     spread: float
+
+
+class Missing(NamedTuple):
+    """A row of the paper that was not trained.
+
+    Attributes:
+        row: its name.
+        why: the reason.
+        paper: the paper's numbers, in the order of the compared columns.
+    """
+
+    row: str
+    why: str
+    paper: tuple[Quoted, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -121,6 +141,11 @@ class Experiment:
         expects: the paper's claim about the second column: better, or no different.
         seeds: the reported seeds.
         ties: the rows in which the paper itself predicts no difference.
+        not_run: the rows of the paper that were not trained.
+        best_form: whether the compared columns have the SRWM in its best form, not as printed.
+        first_seeds: the number of seeds behind the first stored verdicts, if more were added
+            afterwards; None if all were there.
+        explained: the reason for the difference to the paper, or what is not explained.
         reaches: the largest metric of the better column that bears out the paper's words, such as
             "a nearly perfect fit"; None if the paper only compares.
         claimed_ratio: the ratio of the second column to the first, where the paper states it.
@@ -144,6 +169,10 @@ class Experiment:
     expects: Literal["better", "equal"] = "better"
     seeds: tuple[int, ...] = SEEDS
     ties: tuple[str, ...] = ()
+    not_run: tuple[Missing, ...] = ()
+    best_form: bool = False
+    first_seeds: int | None = None
+    explained: str = ""
     reaches: float | None = None
     claimed_ratio: float | None = None
     not_testable: str = ""
@@ -165,7 +194,12 @@ class Experiment:
     @property
     def quoted(self) -> dict[tuple[str, str], Quoted]:
         """The paper's numbers, by row and column."""
-        return {(cell.row, cell.model): cell.paper for cell in self.cells if cell.paper}
+        trained = {(cell.row, cell.model): cell.paper for cell in self.cells if cell.paper}
+        return trained | {
+            (missing.row, model): number
+            for missing in self.not_run
+            for model, number in zip(self.compared, missing.paper, strict=False)
+        }
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -184,6 +218,16 @@ class Experiment:
         strongest = (MARKOVIAN, STRONGEST)
         both = self.compared == (MARKOVIAN, PRINTED) and STRONGEST in self.models
         return (self.compared, strongest) if both else (self.compared,)
+
+    @property
+    def forms(self) -> dict[str, Pair]:
+        """The pairs of the overview, by its columns; all have the first of the compared columns."""
+        first, second = self.compared
+        pairs = {STRONGEST if self.best_form else AS_PRINTED: self.compared}
+        for name in FORMS:
+            if name in self.models and name not in (first, second):
+                pairs.setdefault(name, (first, name))
+        return pairs
 
     @property
     def is_combined(self) -> bool:

@@ -8,7 +8,16 @@ from typing import Any
 
 from fast.training.compose import TrainConfig, configure
 from pdai.distributed.plan import DIRECT, KINDS
-from pdai.experiments.base import Cell, Experiment, Quoted, cells
+from pdai.experiments.base import (
+    LEAST,
+    LEAST_LOSS,
+    LIKELIEST,
+    Cell,
+    Experiment,
+    Missing,
+    Quoted,
+    cells,
+)
 from pdai.experiments.chains import Chain
 from reference.errors import InputError
 from reference.files import parsed_json, read_file
@@ -20,8 +29,13 @@ FLOORS = FOLDER / "results" / "study_aliasing_floors.json"
 _OF_A_ROW = ("columns", "models", "latents", "paper", "probe", "plan", "chains")
 _COMBINED, _PRODUCT = "combined", "on the product"
 _CHAINS = {"edges": "structure MCMC", "orders": "order MCMC"}
-# The names of the two kinds of stored floors in tables.
-_BOUNDS = {"least TV without memory": "markovian", "with memory": "with_memory"}
+# The names of the kinds of stored floors in tables.
+_BOUNDS = {
+    LEAST: "markovian",
+    "least TV with memory": "with_memory",
+    LIKELIEST: "likelihood",
+    LEAST_LOSS: "loss",
+}
 
 
 def define(label: str, pho4: Path | None = None) -> Experiment:
@@ -35,12 +49,20 @@ def define(label: str, pho4: Path | None = None) -> Experiment:
     shared = {name: fields.pop(name) for name in _OF_A_ROW if name in fields}
     rows = [{**shared, **row} for row in fields.pop("rows")]
     every = tuple(cell for row in rows for cell in _cells(row, pho4))
-    fields |= {name: _flowing(fields.get(name, "")) for name in ("title", "claim", "setting")}
+    texts = ("title", "claim", "setting", "explained")
+    fields |= {name: _flowing(fields.get(name, "")) for name in texts}
+    fields["not_run"] = tuple(map(_missing, fields.get("not_run", ())))
     if "bounds" in fields:
         fields["bounds"] = _floors()
     path = FOLDER / "findings" / f"{label.replace(':', '_')}.md"
     finding = _flowing(read_file(path, follow=True).decode())
     return Experiment(cells=every, finding=finding, **{k: _fixed(v) for k, v in fields.items()})
+
+
+def _missing(entry: Mapping[str, Any]) -> Missing:
+    """A row of the paper that was not trained."""
+    paper = tuple(Quoted(*pair) for pair in entry.get("paper", ()))
+    return Missing(entry["row"], entry["why"], paper)
 
 
 def labels() -> list[str]:
@@ -117,15 +139,22 @@ def _floors() -> dict[str, dict[str, tuple[float, float]]]:
     """
     try:
         data = parsed_json(read_file(FLOORS))
+        # A file from before a kind was computed lacks it.
+        kinds = {name: key for name, key in _BOUNDS.items() if not _is_later(key, data)}
         return {
             name: {row: (float(kind[key][0]), float(kind[key][1])) for row, kind in data.items()}
-            for name, key in _BOUNDS.items()
+            for name, key in kinds.items()
         }
     except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
         raise InputError(
             f"{str(FLOORS)!r} holds no floors ({error}): write it with python -m "
             "pdai.experiments.floors"
         ) from None
+
+
+def _is_later(key: str, data: Mapping[str, Any]) -> bool:
+    """True of a kind of floors that came after the first two, and that no row has."""
+    return key not in ("markovian", "with_memory") and not any(key in of for of in data.values())
 
 
 def _flowing(text: str) -> str:

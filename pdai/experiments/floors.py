@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from fast.training.compose import TrainConfig
 from pdai.experiments import minors, relaxation
 from pdai.experiments.definitions import FLOORS, define
-from pdai.experiments.nearest import nearest
+from pdai.experiments.nearest import likeliest, nearest
 from reference.expressivity.aliasing import TiedPolicies
 from reference.expressivity.coarse import block_of_cell, end_of_string, tied_policies
 from reference.files import replace_file
@@ -39,10 +39,13 @@ class Floors(NamedTuple):
     Attributes:
         markovian: the floor of policies that see the observation of the state.
         with_memory: the floor of policies that see all observations so far; its lower bound is 0.
+        likelihood: the TV of the policy that sees the observation of the state, and has the largest
+            likelihood on trajectories of the target.
     """
 
     markovian: Interval
     with_memory: Interval
+    likelihood: Interval
 
 
 def settings() -> dict[str, TrainConfig]:
@@ -74,7 +77,7 @@ def floors(config: TrainConfig, starts: int = STARTS, splits: int = SPLITS) -> F
     tied = tied_policies(problem, observe)
     if tied.count == len(tied.dag.edges):
         # No actions are tied, so every positive law is that of some policy.
-        return Floors(Interval(0.0, 0.0), Interval(0.0, 0.0))
+        return Floors(Interval(0.0, 0.0), Interval(0.0, 0.0), Interval(0.0, 0.0))
     target = _target(problem, tied)
     if task.name == "grid":
         lower = relaxation.least_distance(tied, target, splits)
@@ -85,8 +88,11 @@ def floors(config: TrainConfig, starts: int = STARTS, splits: int = SPLITS) -> F
     reached = Fraction(0)
     if remembering.count < len(remembering.dag.edges):
         reached = nearest(remembering, _target(problem, remembering), starts).distance
+    likely = likeliest(tied, target).distance
     return Floors(
-        _rounded(lower, nearest(tied, target, starts).distance), _rounded(Fraction(0), reached)
+        _rounded(lower, nearest(tied, target, starts).distance),
+        _rounded(Fraction(0), reached),
+        _rounded(likely, likely),
     )
 
 

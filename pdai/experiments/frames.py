@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from pdai.experiments.base import MEASURES, Experiment, Measure
 from pdai.experiments.results import Run
 from reference.errors import InputError
@@ -80,6 +82,19 @@ class Results:
     def at(self, row: str, model: str | None = None) -> Any:
         """The lines of a row, or of one of its cells."""
         return self._places.get(row if model is None else (row, model), self.frame[:0])
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[str, str], Any]:
+        """Seed, metric and floor of each run, as the columns of an array for each cell."""
+        cells: dict[tuple[str, str], list[Any]] = {}
+        columns = ("row", "model", "seed", "learned", "floor")
+        for row, model, *numbers in zip(*(self.frame[name] for name in columns), strict=True):
+            cells.setdefault((row, model), []).append(numbers)
+        return {place: np.array(lines, float) for place, lines in cells.items()}
+
+    def numbers(self, row: str, model: str) -> Any:
+        """Seed, metric and floor of each run of a cell, as the columns of an array."""
+        return self._numbers.get((row, model), np.empty((0, 3)))
 
     def values(self, row: str, model: str) -> Any:
         """The metric of each seed of a cell."""

@@ -6,6 +6,7 @@ from pathlib import Path
 from pdai.experiments import correlation
 from pdai.experiments.base import Experiment
 from pdai.experiments.definitions import FOLDER
+from pdai.experiments.evidence import TABLES
 from pdai.experiments.figures import draw
 from pdai.experiments.frames import Results
 from pdai.experiments.results import RESULTS, Run, stored, wanted
@@ -19,6 +20,7 @@ from pdai.experiments.tables import (
     table,
     verdict,
 )
+from pdai.experiments.values import filled
 from reference.files import read_file, replace_file
 
 
@@ -48,8 +50,20 @@ def section(results: Results) -> str:
     )
 
 
+def _absent(experiment: Experiment) -> str:
+    """The rows of the paper that were not trained, and the seeds that were added."""
+    sentences = [f"Not trained: {row} ({why})." for row, why, _ in experiment.not_run]
+    if experiment.first_seeds is not None:
+        count, first = len(experiment.seeds), experiment.first_seeds
+        sentences.append(
+            f"Verdicts were first stored with seeds 0 to {first - 1}; {count - first} more seeds "
+            "were added after them."
+        )
+    return " ".join(sentences)
+
+
 def report(experiments: Sequence[Experiment], folder: Path = RESULTS) -> dict[str, str]:
-    """The whole report from the stored results: its first page, and the details.
+    """The whole report from the stored results: its first page, the details, and the questions.
 
     Raises:
         InputError: in an installed wheel, which has no results.
@@ -58,7 +72,8 @@ def report(experiments: Sequence[Experiment], folder: Path = RESULTS) -> dict[st
     front = _joined(
         _text("front"),
         _text("rule"),
-        f"## Overview\n\n{overview(every)}",
+        _text("overview"),
+        overview(every),
         _text("all_rows"),
         all_rows(every),
         _text("guide"),
@@ -71,7 +86,16 @@ def report(experiments: Sequence[Experiment], folder: Path = RESULTS) -> dict[st
         _text("correlation"),
         correlation.section(every),
     )
-    return {"README.md": f"{front}\n", "details.md": f"{details}\n"}
+    pages = {"README.md": front, "details.md": details, "questions.md": _text("questions")}
+    return {name: f"{filled(_with_tables(text, every), every)}\n" for name, text in pages.items()}
+
+
+def _with_tables(text: str, every: Sequence[Results]) -> str:
+    """A text with the tables that it names."""
+    for name, made in TABLES.items():
+        if f"{{{name}}}" in text:
+            text = text.replace(f"{{{name}}}", made(every))
+    return text
 
 
 def _text(name: str) -> str:
@@ -92,6 +116,7 @@ def _with_finding(results: Results) -> str:
     cost = markdown(COSTS, costs(results))
     return _joined(
         section(results),
+        _absent(experiment),
         experiment.finding,
         picture if experiment.draw != "none" and results.runs else "",
         f"<details><summary>Cost</summary>\n\n{cost}\n\n</details>" if results.runs else "",

@@ -1,25 +1,36 @@
 """The tables of the report: of one experiment, of all verdicts, and of all rows together."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from statistics import fmean, geometric_mean
+from math import isnan
+from statistics import fmean, geometric_mean, median
 from typing import Any
 
 import pandas as pd
 
-from pdai.experiments.base import BEST, MARKOVIAN, PRINTED, RESET, STRONGEST, Experiment, Pair
+from pdai.experiments.base import (
+    AS_PRINTED,
+    BEST,
+    FORMS,
+    MARKOVIAN,
+    PRINTED,
+    RESET,
+    STRONGEST,
+    Experiment,
+    Pair,
+)
 from pdai.experiments.frames import Results, unshared
+from pdai.experiments.multiplicity import by_hochberg, by_holm, kept
 from pdai.experiments.trainings import total_steps
 from pdai.experiments.verdicts import (
     Comparison,
     Group,
-    Outcome,
     Standing,
     against,
+    compared,
     counts,
     group,
-    judged,
 )
 
 # The pairs of models that are compared over all experiments.
@@ -113,44 +124,55 @@ def costs(results: Results) -> list[list[str]]:
 
 
 def overview(every: Sequence[Results]) -> str:
-    """All experiments, by their overall verdict; experiments without a claim come last.
-
-    An experiment that judges two forms of a model is listed by the last form that has runs.
-    """
-    members: dict[Group, list[Results]] = {}
-    for results in every:
-        if results.experiment.claim:
-            *_, last = judged(results).values()
-            members.setdefault(group([row.outcome for row in last]), []).append(results)
-    kinds = [kind for kind in Group if kind in members]
-    listed = "; ".join(f"**{len(members[k])}** {k.value[0].lower()}{k.value[1:]}" for k in kinds)
-    parts = [f"Claims of the paper, by what their rows say together: {listed}."]
-    head = ["", "compared", "rows", "size here", "in the paper"]
-    for kind in kinds:
-        lines = [line for results in members[kind] for line in _overview_lines(results)]
-        parts.append(f"### {kind.value}\n\n{markdown(head, lines)}")
+    """A line for each claim, with a word and a ratio for each form; other experiments come last."""
+    claims = [results for results in every if results.experiment.claim]
+    columns = (AS_PRINTED, *FORMS)
+    words: dict[str, list[Group]] = {column: [] for column in columns}
+    body = []
+    for results in claims:
+        experiment, cells = results.experiment, dict.fromkeys(columns, "-")
+        for column, pair in experiment.forms.items():
+            rows = compared(results, pair)
+            words[column].append(group([row.outcome for row in rows]))
+            size = _middle([row.size for row in rows if row.has_size()], results)
+            cells[column] = ", ".join(filter(None, [words[column][-1].value, size]))
+        first, *_ = experiment.compared
+        count = len(experiment.rows)
+        rows_run = f"{count} of {count + len(experiment.not_run)}"
+        sizes = [row.papers_size for row in compared(results, experiment.compared)]
+        papers = _middle([size for size in sizes if size is not None], results)
+        body.append([_link(experiment), first, *cells.values(), papers or "-", rows_run])
+    head = ["", "against", *columns, "in the paper", "rows run"]
+    parts = [markdown(head, body)]
+    parts += [f"{column[0].upper()}{column[1:]}: {_tally(words[column])}." for column in columns]
     others = [_link(results.experiment) for results in every if not results.experiment.claim]
     if others:
-        parts.append(f"### No claim of the paper\n\n{', '.join(others)}.")
+        parts.append(f"Not claims of the paper: {', '.join(others)}.")
     return "\n\n".join(parts)
 
 
-def _overview_lines(results: Results) -> Iterator[list[str]]:
-    """A line for each judged form, the first with the name of the experiment."""
-    name = _link(results.experiment)
-    for pair, rows in judged(results).items():
-        yield [name, against(pair), counts([row.outcome for row in rows]), *_sizes(results, rows)]
-        name = ""
+def _tally(words: Sequence[Group]) -> str:
+    """The number of claims by their words."""
+    listed = ", ".join(f"{words.count(k)} {k.value}" for k in Group if k in words)
+    return f"{len(words)} claim{'s' * (len(words) > 1)}, {listed}" if words else "no claim"
+
+
+def _middle(sizes: Sequence[float], results: Results) -> str:
+    """The median of some sizes, as text; "" if there is none."""
+    known = [size for size in sizes if not isnan(size)]
+    return _digits(median(known), is_difference=results.sign < 0) if known else ""
 
 
 def verdict(results: Results) -> str:
-    """The verdict of an experiment, row by row, for each form that is judged."""
+    """The verdict of an experiment, row by row, for each form of the overview that has runs."""
     reason = results.experiment.not_testable
     if reason:
         return f"Verdict: not testable as stated. {reason}"
     head = ["", "verdict", f"{'ratio' if results.sign > 0 else 'difference'} here", "in the paper"]
     parts = []
-    for pair, rows in judged(results).items():
+    pairs = [pair for pair in results.experiment.forms.values() if set(pair) <= set(results.models)]
+    for pair in pairs or [results.experiment.compared]:
+        rows = compared(results, pair)
         parts.append(f"Verdict, {against(pair)}: {counts([row.outcome for row in rows])}.")
         parts.append(
             markdown(head, [[r.row, r.outcome.value, *_sizes(results, [r])] for r in rows])
@@ -171,8 +193,7 @@ def _link(experiment: Experiment) -> str:
 def _sizes(results: Results, rows: Sequence[Comparison]) -> tuple[str, str]:
     """The sizes of an effect in some rows, here and in the paper."""
     digits = partial(_digits, is_difference=results.sign < 0)
-    # Without headroom a ratio compares noise, and is not shown.
-    here = [row.size for row in rows if row.outcome is not Outcome.NO_HEADROOM]
+    here = [row.size for row in rows if row.has_size()]
     return _ends(here, digits), _ends([row.papers_size for row in rows], digits)
 
 
@@ -191,22 +212,45 @@ def _digits(size: float, is_difference: bool) -> str:
 
 
 def all_rows(every: Sequence[Results]) -> str:
-    """One line for each pair of models: rows by standing, and the geometric mean of the ratios."""
+    """One line for each pair of models: rows by standing, what corrections keep, and ratios."""
+    families = claimed(every)
+    holm, hochberg = (kept(families.values(), rule) for rule in (by_holm, by_hochberg))
     body = []
-    for pair in PAIRS:
-        rows = [row for row in _claimed(every, pair) if row.standing is not None]
+    for pair, rows in families.items():
         of = Counter(row.standing for row in rows)
         # Without headroom a ratio compares noise, and zero has no logarithm.
-        sizes = [row.size for row in rows if row.standing is not Standing.NO_HEADROOM]
-        average = [geometric_mean(ratios)] if (ratios := [s for s in sizes if s > 0]) else []
+        sized = [row for row in rows if row.standing is not Standing.NO_HEADROOM and row.size > 0]
+        plain = [row.size for row in sized if not row.is_of_integers()]
+        ratios = [
+            _ends([average(sizes)] if sizes else [], "{:.2f}".format)
+            for average, sizes in (
+                (median, [row.size for row in sized]),
+                (geometric_mean, [row.size for row in sized]),
+                (geometric_mean, plain),
+            )
+        ]
         counted = [f"{len(rows)}", *(f"{of[kind]}" for kind in Standing)]
-        empty = ["not run", *["-"] * len(Standing)]
-        body.append([against(pair), *(counted if rows else empty), _ends(average, "{:.2f}".format)])
-    return markdown(["", "rows", *(standing.value for standing in Standing), "mean ratio"], body)
+        counted += [_decided(rows, some) for some in (hochberg, holm)]
+        empty = ["not run", *["-"] * (len(Standing) + 2)]
+        body.append([against(pair), *(counted if rows else empty), *ratios])
+    corrected = ["better, worse after Benjamini-Hochberg", "after Holm"]
+    means = ["median ratio", "mean ratio", "mean without integers"]
+    head = ["", "rows", *(standing.value for standing in Standing), *corrected, *means]
+    return markdown(head, body)
 
 
-def _claimed(every: Sequence[Results], pair: Pair) -> Iterator[Comparison]:
-    """The rows of claims that have both models; a training that two figures share counts once."""
+def claimed(every: Sequence[Results]) -> dict[Pair, list[Comparison]]:
+    """The rows of claims in TV or FCS by pair of models; a training that two figures share once."""
     claims = [r for r in every if r.experiment.claim and r.experiment.metric in ("tv", "fcs")]
-    for results, row, _ in unshared(claims, lambda runs: runs[runs.model.isin(pair)]):
-        yield Comparison(results, row, pair)
+    rows: dict[Pair, list[Comparison]] = {}
+    for pair in PAIRS:
+        shared = unshared(claims, lambda runs, pair=pair: runs[runs.model.isin(pair)])  # type: ignore[misc]
+        every_row = [Comparison(results, row, pair) for results, row, _ in shared]
+        rows[pair] = [row for row in every_row if row.standing is not None]
+    return rows
+
+
+def _decided(rows: Sequence[Comparison], some: Sequence[Comparison]) -> str:
+    """The numbers of rows better and worse, among those that are kept."""
+    of = Counter(row.standing for row in rows if row in some)
+    return f"{of[Standing.BETTER]}, {of[Standing.WORSE]}"

@@ -8,7 +8,8 @@ from functools import cached_property
 from math import nan
 from typing import Any, NamedTuple
 
-from scipy.special import stdtrit
+import numpy as np
+from scipy.special import stdtr, stdtrit
 
 from pdai.experiments.base import Pair
 from pdai.experiments.frames import Results
@@ -20,6 +21,7 @@ class Outcome(Enum):
     REPRODUCED = "reproduced"
     DIRECTION = "direction only"
     OPPOSITE = "opposite"
+    LEVEL = "level"
     UNDECIDED = "undecided"
     NO_HEADROOM = "no headroom"
     NOT_TESTABLE = "not testable as stated"
@@ -31,23 +33,25 @@ class Standing(Enum):
 
     BETTER = "better"
     WORSE = "worse"
+    LEVEL = "level"
     UNDECIDED = "undecided"
     NO_HEADROOM = "no headroom"
 
 
 class Group(Enum):
-    """The verdict of all rows of an experiment together."""
+    """The verdict of all rows of an experiment together; rows of the paper without runs count."""
 
-    REPRODUCED = "Reproduced in every row that can tell"
-    PARTLY = "Reproduced in some rows, undecided in others"
-    DIRECTION = "Direction only"
-    MIXED = "Reproduced in some rows, the opposite in others"
-    PARTLY_OPPOSITE = "The opposite in some rows, undecided in others"
-    OPPOSITE = "The opposite in every row that can tell"
-    UNDECIDED = "Undecided"
-    NO_HEADROOM = "No headroom"
-    NOT_TESTABLE = "Not testable as stated"
-    OPEN = "Not run yet, or for the smaller part"
+    REPRODUCED = "reproduced"
+    PARTLY = "reproduced in part"
+    DIRECTION = "direction only"
+    MIXED = "mixed"
+    PARTLY_OPPOSITE = "opposite in part"
+    OPPOSITE = "opposite"
+    LEVEL = "level"
+    UNDECIDED = "undecided"
+    NO_HEADROOM = "no headroom"
+    NOT_TESTABLE = "not testable as stated"
+    OPEN = "not run"
 
 
 class Difference(NamedTuple):
@@ -73,14 +77,23 @@ class Comparison:
     @cached_property
     def paired(self) -> Any:
         """The metric of the two columns, for the seeds that both have."""
-        wide = self.results.at(self.row).pivot(index="seed", columns="model", values="learned")
-        return wide.reindex(columns=[*self.pair]).dropna().to_numpy().T
+        first, second = (
+            {seed: value for seed, value, _ in self.results.numbers(self.row, model)}
+            for model in self.pair
+        )
+        pairs = [(first[seed], second[seed]) for seed in sorted(first.keys() & second.keys())]
+        values = np.array(pairs, float).reshape(-1, 2)
+        return values[~np.isnan(values).any(1)].T
 
     @cached_property
     def cells(self) -> Any:
         """The mean of each column, and the mean floor of its samples; 0 if all laws are exact."""
-        means = self.results.at(self.row).groupby("model")[["learned", "floor"]].mean()
-        return means.reindex([*self.pair]).to_numpy().T
+        means = []
+        for model in self.pair:
+            _, learned, floors = self.results.numbers(self.row, model).T
+            known = learned[~np.isnan(learned)]
+            means.append([of.mean() if len(of) else nan for of in (known, floors)])
+        return np.array(means).T
 
     @property
     def least(self) -> float:
@@ -104,10 +117,33 @@ class Comparison:
         if len(values) < 3:
             return None
         mean, count = float(values.mean()), len(values)
-        half = float(stdtrit(count - 1, 0.975) * values.std(ddof=1) / count**0.5)
-        above, below = self.cells[1]
-        excess = float(below - above)
+        half = float(stdtrit(count - 1, 0.975)) * self._error(values)
+        excess = self._excess()
         return Difference(mean, mean - half - max(excess, 0.0), mean + half + max(-excess, 0.0))
+
+    @cached_property
+    def chance(self) -> float | None:
+        """The p-value of no difference, two-sided; None with fewer than three common seeds.
+
+        Below 0.05 exactly if the interval of `gap` excludes zero.
+        """
+        values = self.paired[1] - self.paired[0]
+        if len(values) < 3:
+            return None
+        mean, excess, error = float(values.mean()), self._excess(), self._error(values)
+        beyond = abs(mean) - max(excess if mean > 0 else -excess, 0.0)
+        if beyond <= 0:
+            return 1.0
+        return 2 * float(stdtr(len(values) - 1, -beyond / error)) if error else 0.0
+
+    def _error(self, values: Any) -> float:
+        """The standard error of a mean."""
+        return float(values.std(ddof=1) / len(values) ** 0.5)
+
+    def _excess(self) -> float:
+        """The floor of the second column's samples, less that of the first."""
+        above, below = self.cells[1]
+        return float(below - above)
 
     @cached_property
     def standing(self) -> Standing | None:
@@ -120,29 +156,39 @@ class Comparison:
         mean, low, high = self.gap
         if abs(mean) >= self.results.measure.negligible and (low > 0 or high < 0):
             return Standing.BETTER if self.results.sign * mean < 0 else Standing.WORSE
-        is_hopeless = self.is_at_the_floor() or self.is_without_power()
-        return Standing.NO_HEADROOM if is_hopeless else Standing.UNDECIDED
+        if self.is_at_the_floor() or self.is_without_power():
+            return Standing.NO_HEADROOM
+        is_level = max(-low, high) <= self.results.measure.negligible
+        return Standing.LEVEL if is_level else Standing.UNDECIDED
 
     @cached_property
     def outcome(self) -> Outcome:
         """The verdict."""
-        experiment, limit = self.results.experiment, self.results.experiment.reaches
+        experiment = self.results.experiment
         if experiment.not_testable:
             return Outcome.NOT_TESTABLE
         if self.gap is None or self.standing is None:
             return Outcome.OPEN
         is_tie = experiment.expects == "equal" or self.row in experiment.ties
-        if self.standing in (Standing.UNDECIDED, Standing.NO_HEADROOM):
+        if self.standing not in (Standing.BETTER, Standing.WORSE):
             # If both are exact and the target is uniform, the untrained policy is exact as well.
-            is_equal = self.is_at_the_floor() or (
-                max(-self.gap.low, self.gap.high) <= self.results.measure.negligible
-                and self.standing is Standing.UNDECIDED
-            )
+            is_equal = self.is_at_the_floor() or self.standing is Standing.LEVEL
             return Outcome.REPRODUCED if is_tie and is_equal else Outcome(self.standing.value)
         if is_tie or self.standing is Standing.WORSE:
             return Outcome.OPPOSITE
-        is_short = limit is not None and self.cells[0, 1] > limit
-        return Outcome.DIRECTION if is_short else Outcome.REPRODUCED
+        return Outcome.DIRECTION if self.is_short() else Outcome.REPRODUCED
+
+    def is_short(self) -> bool:
+        """True if the better column is not as good as the paper says.
+
+        It is farther off than the paper's words allow; or, where the paper has a ratio below one,
+        its ratio is above the root of that, and so has less than half of its logarithm.
+        """
+        limit, ratio = self.results.experiment.reaches, self.papers_size
+        if limit is not None and self.cells[0, 1] > limit:
+            return True
+        is_ratio = ratio is not None and self.results.sign > 0 and ratio < 1
+        return is_ratio and self.size > ratio**0.5  # type: ignore[operator]
 
     def is_at_the_floor(self) -> bool:
         """True if even the worse of two columns is as good as possible, or negligibly worse.
@@ -171,6 +217,15 @@ class Comparison:
         is_one_place = values.max() - values.min() <= negligible
         return bool(is_one_place and results.sign > 0 and values.min() > before / 2)
 
+    def is_of_integers(self) -> bool:
+        """True if the states of the row are raw integers to the network."""
+        runs = self.results.at(self.row).run
+        return any(run.config.get("encoding") == "natural" for run in runs)
+
+    def has_size(self) -> bool:
+        """True if there are runs, and headroom: without, a ratio compares noise."""
+        return self.outcome not in (Outcome.NO_HEADROOM, Outcome.OPEN)
+
     @property
     def size(self) -> float:
         """The ratio of the second mean to the first; their difference where higher is better.
@@ -195,42 +250,41 @@ class Comparison:
 
 
 def judged(results: Results) -> dict[Pair, list[Comparison]]:
-    """The comparisons in all rows that have both columns, by judged pair.
-
-    The pairs are those that have runs, or else the first.
-    """
+    """The comparisons in all rows of the judged pairs that have runs, or else of the first."""
     experiment = results.experiment
     pairs = [pair for pair in experiment.judged if set(pair) <= set(results.models)]
-    return {
-        pair: [
-            Comparison(results, row, pair)
-            for row in experiment.rows
-            if {(row, model) for model in pair} <= experiment.places
-        ]
-        for pair in pairs or [experiment.compared]
-    }
+    return {pair: compared(results, pair) for pair in pairs or [experiment.compared]}
+
+
+def compared(results: Results, pair: Pair) -> list[Comparison]:
+    """The comparisons in all rows that have both columns, and in those that were not trained."""
+    experiment = results.experiment
+    rows = [row for row in experiment.rows if {(row, m) for m in pair} <= experiment.places]
+    rows += [missing.row for missing in experiment.not_run if rows]
+    return [Comparison(results, row, pair) for row in rows]
 
 
 def group(outcomes: Sequence[Outcome]) -> Group:
-    """The verdict of rows together. Rows without headroom decide nothing.
+    """The verdict of rows together: in part, unless all rows say the same.
 
     Nothing is decided while most rows have no runs.
     """
-    if outcomes.count(Outcome.OPEN) > len(outcomes) / 2:
-        return Group.OPEN
-    kinds = set(outcomes) - {Outcome.OPEN, Outcome.NO_HEADROOM}
+    kinds = set(outcomes)
     if Outcome.NOT_TESTABLE in kinds:
         return Group.NOT_TESTABLE
-    decided, is_partly = kinds - {Outcome.UNDECIDED}, Outcome.UNDECIDED in kinds
+    if not outcomes or outcomes.count(Outcome.OPEN) > len(outcomes) / 2:
+        return Group.OPEN
+    decided = kinds & {Outcome.REPRODUCED, Outcome.DIRECTION, Outcome.OPPOSITE}
     if not decided:
-        if is_partly:
-            return Group.UNDECIDED
-        return Group.NO_HEADROOM if Outcome.NO_HEADROOM in outcomes else Group.OPEN
-    if decided == {Outcome.REPRODUCED}:
-        return Group.PARTLY if is_partly else Group.REPRODUCED
+        undecided = (Outcome.UNDECIDED, Outcome.LEVEL, Outcome.NO_HEADROOM)
+        return Group(next(kind.value for kind in undecided if kind in kinds))
     if decided == {Outcome.OPPOSITE}:
-        return Group.PARTLY_OPPOSITE if is_partly else Group.OPPOSITE
-    return Group.MIXED if Outcome.OPPOSITE in decided else Group.DIRECTION
+        return Group.OPPOSITE if kinds == decided else Group.PARTLY_OPPOSITE
+    if Outcome.OPPOSITE in decided:
+        return Group.MIXED
+    if Outcome.DIRECTION in decided:
+        return Group.DIRECTION
+    return Group.REPRODUCED if kinds == decided else Group.PARTLY
 
 
 def counts(outcomes: Sequence[Outcome]) -> str:

@@ -10,8 +10,11 @@ import pytest
 
 from fast.laws.terminal_law import MAX_HISTORIES
 from pdai.experiments import EXPERIMENTS, tables
+from pdai.experiments.base import BEST, LEAST, LIKELIEST, MARKOVIAN, STRONGEST
+from pdai.experiments.evidence import untrained
 from pdai.experiments.frames import Results
 from pdai.experiments.results import stored
+from pdai.experiments.tables import claimed
 from pdai.experiments.verdicts import Comparison, Standing
 from tests.faults import FAULTS
 from tests.project.test_pages import COMMANDS, python_blocks, run_page
@@ -57,11 +60,14 @@ def test_the_table_and_the_picture_are_of_the_results() -> None:
     table = tables.table(Results(experiment, runs))
     head, body = [*table], table.to_numpy().tolist()
     names = [name.strip() for name in LINES[_table_line()].strip("| ").split("|")][1:]
+    least, likeliest = (experiment.bounds[name] for name in (LEAST, LIKELIEST))
     shown_rows = LINES[_table_line() + 2 : _table_line() + 2 + len(body)]
     for shown, line in zip(shown_rows, body, strict=True):
         row, *cells = (cell.strip() for cell in shown.strip("| ").split("|"))
         assert row == line[0]
         found = dict(zip(head, (cell.split(" ±")[0] for cell in line), strict=True))
+        computed = (*least[row], likeliest[row][1])
+        found |= dict(zip(names, (f"{number:.4f}" for number in computed), strict=False))
         assert cells == [found[name] for name in names], row
     assert "](pdai/experiments/results/study_aliasing.png)" in README
     seeds = {run.seed for run in runs}
@@ -71,6 +77,41 @@ def test_the_table_and_the_picture_are_of_the_results() -> None:
 
 def _table_line() -> int:
     return next(i for i, line in enumerate(LINES) if line.startswith("| what the network sees"))
+
+
+@pytest.mark.parametrize("row", ["grid, blocks of 2", "grid, blocks of 4"])
+def test_on_the_grid_memoryless_policies_are_level_or_ahead(row: str) -> None:
+    dial = EXPERIMENTS["study:aliasing"]
+    results = Results(dial, stored(dial))
+    gru, srwm = (float(results.values(row, model).mean()) for model in (BEST, STRONGEST))
+    attained, likeliest = dial.bounds[LEAST][row][1], dial.bounds[LIKELIEST][row][1]
+    if row == "grid, blocks of 2":
+        assert attained < min(gru, srwm) + 0.005
+        assert "with blocks of 2 a memoryless policy is within 0.005 of both" in TEXT
+    else:
+        assert attained < min(gru, srwm)
+        assert likeliest < gru
+        assert "with blocks of 4 one is ahead of both means, as that of maximum" in TEXT
+
+
+def test_the_share_of_memory_is_between_the_floors() -> None:
+    dial = EXPERIMENTS["study:aliasing"]
+    results = Results(dial, stored(dial))
+    shares = []
+    for row in ("bits, last 4", "bits, last 2"):
+        trained, gru = (float(results.values(row, m).mean()) for m in (MARKOVIAN, BEST))
+        shares += [(end - gru) / (trained - gru) for end in dial.bounds[LEAST][row]]
+    assert f"{100 * min(shares):.0f} to {100 * max(shares):.0f} % of its gain" in TEXT
+
+
+def test_untrained_policies_and_rows_whose_state_is_seen_are_counted() -> None:
+    every = [Results(experiment, stored(experiment)) for experiment in EXPERIMENTS.values()]
+    assert untrained(every).startswith("In 4 of 11 rows.")
+    assert "Four of its Markovian numbers (sets, Syn-16, Syn-32, 64 bits)" in TEXT
+    rows = [row for row in claimed(every)[MARKOVIAN, BEST] if not row.is_of_integers()]
+    ahead = [row.row for row in rows if row.standing is Standing.BETTER]
+    assert ahead == ["rings"]
+    assert f"in {len(rows) - 1} of {len(rows)} rows of the paper's tables" in TEXT
 
 
 def test_what_memory_brings_is_of_the_results() -> None:

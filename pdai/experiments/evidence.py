@@ -1,0 +1,253 @@
+"""The tables behind the questions that a referee asks: each from the stored results.
+
+Every function takes the results of all experiments, and returns Markdown.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from pdai.experiments.base import (
+    BEST,
+    FORMS,
+    LEAST,
+    LEAST_LOSS,
+    LIKELIEST,
+    MARKOVIAN,
+    STRONGEST,
+)
+from pdai.experiments.frames import Results
+from pdai.experiments.tables import claimed, markdown
+from pdai.experiments.values import in_metric
+from pdai.experiments.verdicts import Comparison, Standing, against, compared
+from reference.problems import TableSequences
+
+# The orders of the chains on SIX6 that are shown.
+ORDERS = (4, 5, 6, 7)
+# As many as 20,000 steps of 128 trajectories.
+DRAWS = 2_560_000
+DECIDED = (Standing.BETTER, Standing.WORSE)
+
+Table = Callable[[Sequence[Results]], str]
+
+
+def prices(every: Sequence[Results]) -> str:
+    """What the distance of a network without memory is made of, in each row of study:aliasing.
+
+    The price of the class is the least TV in it, between a proved bound and one that is attained;
+    that of the loss, the TV of the loss's minimum in the class beyond it; the rest is optimisation.
+    """
+    results = _of(every, "study:aliasing")
+    bounds = results.experiment.bounds
+    body = []
+    for row in results.experiment.rows:
+        low, high = bounds[LEAST][row]
+        likeliest = bounds[LIKELIEST][row][1]
+        trained = float(results.values(row, MARKOVIAN).mean())
+        others = [float(results.values(row, model).mean()) for model in (BEST, STRONGEST)]
+        # The share of the gain that no memoryless policy has, at least and at most.
+        gain = trained - others[0]
+        shares = [max(0.0, end - others[0]) / gain for end in (low, high)] if low else []
+        share = f"{shares[0]:.0%} to {shares[1]:.0%}" if shares else "-"
+        of_loss = bounds.get(LEAST_LOSS, {}).get(row)
+        minimum = "not computed" if of_loss is None else f"{of_loss[1]:.4f}"
+        numbers = [f"{number:.4f}" for number in (low, high, likeliest, trained, *others)]
+        body.append([row, *numbers[:3], minimum, *numbers[3:], share])
+    head = ["", "proved floor", "attained", "by maximum likelihood", "at the loss's minimum"]
+    head += ["trained", BEST, STRONGEST, "share of GRU+'s gain that needs memory"]
+    return markdown(head, body)
+
+
+def state_seen(every: Sequence[Results]) -> str:
+    """The rows whose input is the state and no raw integer, by the standing of the GRU."""
+    rows = [row for row in claimed(every)[MARKOVIAN, BEST] if not row.is_of_integers()]
+    body = []
+    for standing in Standing:
+        of = [row for row in rows if row.standing is standing]
+        body.append([standing.value, str(len(of)), "; ".join(map(_place, of)) or "-"])
+    return markdown([against((MARKOVIAN, BEST)), "rows", ""], body)
+
+
+def by_tv(every: Sequence[Results]) -> str:
+    """The verdicts that change where TV is taken for FCS."""
+    body, count = [], 0
+    for results in every:
+        if results.experiment.metric != "fcs":
+            continue
+        other = in_metric(results, "tv")
+        for pair in results.experiment.forms.values():
+            for row in compared(other, pair):
+                before = Comparison(results, row.row, pair)
+                if row.gap is None or before.gap is None:
+                    continue
+                count += 1
+                if before.outcome is not row.outcome:
+                    words = [before.outcome.value, row.outcome.value]
+                    body.append([_place(row), against(pair), *words, row.gap.text(4)])
+    table = markdown(["", "compared", "by FCS", "by TV", "difference of TV [95 %]"], body)
+    return f"{len(body)} of {count} verdicts change.\n\n{table}"
+
+
+def by_first_seeds(every: Sequence[Results]) -> str:
+    """The verdicts that change if the seeds that were added later are left out."""
+    body, count, labels = [], 0, []
+    for results in every:
+        first = results.experiment.first_seeds
+        if first is None:
+            continue
+        labels.append(results.experiment.label)
+        early = Results(results.experiment, [run for run in results.runs if run.seed < first])
+        for pair in results.experiment.forms.values():
+            for row in compared(results, pair):
+                before = Comparison(early, row.row, pair)
+                if len(row.paired.T) <= first:
+                    continue
+                count += 1
+                if before.outcome is not row.outcome:
+                    words = [before.outcome.value, row.outcome.value]
+                    body.append([_place(row), against(pair), *words])
+    table = markdown(["", "compared", "by the first three seeds", "by all five"], body)
+    said = f"{', '.join(labels)}: {len(body)} of {count} verdicts change with the two added seeds."
+    return f"{said}\n\n{table}"
+
+
+def fragile(every: Sequence[Results]) -> str:
+    """The decided comparisons of five seeds that are not decided once a certain one is left out."""
+    rows = [row for family in claimed(every).values() for row in family if row.standing in DECIDED]
+    of_five = [row for row in rows if len(row.paired.T) >= 5]
+    weak = [row for row in of_five if not _stays(row)]
+    listed = "; ".join(f"{_place(row)}, {against(row.pair)}" for row in weak)
+    return (
+        f"Of {len(rows)} comparisons that are decided, {len(of_five)} have five seeds, and "
+        f"{len(of_five) - len(weak)} of these stay decided whichever seed is left out. The others: "
+        f"{listed or 'none'}."
+    )
+
+
+def untrained(every: Sequence[Results]) -> str:
+    """The paper's numbers beside the policy that was never trained, where it was measured."""
+    body = []
+    for results in every:
+        quoted = results.experiment.quoted
+        seen: list[list[float]] = []
+        for row in dict.fromkeys(row for row, _ in quoted):
+            ours = results.untrained(row)
+            papers = [quoted[row, model].mean for model in results.experiment.compared]
+            # Two rows of ours may stand beside one of the paper.
+            if np.isnan(ours) or papers in seen:
+                continue
+            seen.append(papers)
+            is_above = "yes" if papers[0] >= ours else "no"
+            numbers = [f"{number:.3f}" for number in (*papers, ours)]
+            body.append([f"{results.experiment.label}: {row}", *numbers, is_above])
+    above = sum(line[-1] == "yes" for line in body)
+    head = ["", "paper: Markovian", "paper: path-dependent", "never trained, here"]
+    table = markdown([*head, "Markovian no better"], body)
+    return f"In {above} of {len(body)} rows.\n\n{table}"
+
+
+def beside_the_paper(every: Sequence[Results]) -> str:
+    """A line for each number of the paper, and for each claim without one: paper, ours, and why."""
+    body = []
+    for results in every:
+        experiment = results.experiment
+        if not experiment.claim:
+            continue
+        quoted = experiment.quoted
+        rows = list(dict.fromkeys(row for row, _ in quoted)) or [""]
+        for place, row in enumerate(rows):
+            name = f"{experiment.label}: {row}" if row else experiment.label
+            papers = [quoted[row, model].mean for model in experiment.compared] if row else []
+            paper = " / ".join(f"{number:g}" for number in papers) or "no number"
+            why = experiment.explained if not place else "as above"
+            body.append([name, paper, *_ours(results, row), why])
+    head = ["", "paper: without / with memory", "here, the same two", "at its best, GRU+"]
+    return markdown([*head, "explained by"], body)
+
+
+def _ours(results: Results, row: str) -> list[str]:
+    """The means of the compared columns of a row, and of the best forms; "" for all rows."""
+    experiment, digits = results.experiment, results.measure.digits
+
+    def shown(model: str) -> str:
+        rows = [row] if row else results.rows
+        means = [results.values(one, model).mean() for one in rows]
+        known = [mean for mean in means if not np.isnan(mean)]
+        ends = (min(known), max(known)) if known else ()
+        return " to ".join(dict.fromkeys(f"{end:.{digits}f}" for end in ends)) or "not run"
+
+    others = [name for name in FORMS if name not in experiment.compared]
+    forms = [name for name in others if name in experiment.models]
+    return [
+        " / ".join(map(shown, experiment.compared)),
+        " / ".join(map(shown, forms)) or "-",
+    ]
+
+
+def not_run(every: Sequence[Results]) -> str:
+    """The rows of the paper that were not trained, with the reason."""
+    lines = [
+        f"- {results.experiment.label}, {missing.row}: {missing.why}."
+        for results in every
+        for missing in results.experiment.not_run
+    ]
+    return "\n".join(lines)
+
+
+def six6_chains(_: Sequence[Results]) -> str:
+    """TV on SIX6 of chains that see the last letters alone, fitted by maximum likelihood.
+
+    The chain of order k has `p(x_t | x_(t-k), ..., x_(t-1))` of the target: no training. A
+    histogram has the mean absolute deviations of normal counts.
+    """
+    task = TableSequences.six6("append")
+    y = task.scores.astype(np.float64) - task.scores.min()
+    rewards = np.maximum(10 * (y / y.max()) ** task.exponent, 1e-3)
+    letters, length = len(task.alphabet), task.length
+    law = (rewards / rewards.sum()).reshape((letters,) * length)
+    body = []
+    for order in ORDERS:
+        chain, numbers = np.ones_like(law), 0
+        for t in range(length):
+            first = max(t - order, 0)
+            seen = law.sum((*range(first), *range(t + 1, length)), keepdims=True)
+            chain = chain * seen / seen.sum(t, keepdims=True)
+            numbers += (letters - 1) * letters ** (t - first)
+        name = f"chain of the last {order} letters"
+        body.append([name, f"{numbers:,}", f"{np.abs(chain - law).sum() / 2:.3f}"])
+    error = np.sqrt(2 * law * (1 - law) / (np.pi * DRAWS)).sum() / 2
+    body.append([f"histogram of {DRAWS:,} exact samples", "-", f"{error:.3f}"])
+    return markdown(["", "free numbers", "TV"], body)
+
+
+def _of(every: Sequence[Results], label: str) -> Results:
+    return next(results for results in every if results.experiment.label == label)
+
+
+def _place(row: Comparison) -> str:
+    return f"{row.results.experiment.label}: {row.row}"
+
+
+def _stays(row: Comparison) -> bool:
+    """True if a comparison stays decided, with its sign, whichever seed is left out."""
+    results = row.results
+    runs = [run for run in results.at(row.row).run if run.model in row.pair]
+    for seed in {run.seed for run in runs}:
+        rest = Results(results.experiment, [run for run in runs if run.seed != seed])
+        if Comparison(rest, row.row, row.pair).standing is not row.standing:
+            return False
+    return True
+
+
+# The tables by the names that texts of the report give them.
+TABLES: dict[str, Table] = {
+    "prices": prices,
+    "state seen": state_seen,
+    "by TV": by_tv,
+    "first seeds": by_first_seeds,
+    "fragile": fragile,
+    "untrained": untrained,
+    "beside the paper": beside_the_paper,
+    "not run": not_run,
+    "six6 chains": six6_chains,
+}

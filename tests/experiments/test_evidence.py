@@ -1,0 +1,160 @@
+"""The numbers and tables in the texts of the report: each is of the runs that it names."""
+
+import dataclasses
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pdai.experiments import EXPERIMENTS
+from pdai.experiments.base import Cell, Quoted
+from pdai.experiments.definitions import FOLDER
+from pdai.experiments.evidence import (
+    TABLES,
+    by_first_seeds,
+    by_tv,
+    fragile,
+    six6_chains,
+    state_seen,
+    untrained,
+)
+from pdai.experiments.frames import Results
+from pdai.experiments.results import Run
+from pdai.experiments.values import PLACE, filled
+from reference import InputError
+from reference.problems import TableSequences
+from tests.made_up_runs import TINY, run, tiny
+
+ROW = "N = 3"
+PAGES = ("README.md", "details.md", "questions.md")
+
+
+def results_of(
+    first: list[float], second: list[float], fcs: list[float] | None = None, **options: Any
+) -> Results:
+    """Two models with a TV for each seed, and the second with an FCS if there is one."""
+    runs = [
+        run("Markovian", seed, value, **_facts(value, value)) for seed, value in enumerate(first)
+    ]
+    for seed, value in enumerate(second):
+        other = value if fcs is None else fcs[seed]
+        runs.append(run("SRWM", seed, value, **_facts(value, other)))
+    paper = (Quoted(0.5, 0.0), Quoted(0.25, 0.0))
+    made = zip(("Markovian", "SRWM"), paper, strict=True)
+    given: dict[str, Any] = {
+        "label": "tab:a", "claim": "it is better", "seeds": tuple(range(5)),
+        "cells": tuple(Cell(ROW, model, TINY, number) for model, number in made),
+    }  # fmt: skip
+    return Results(tiny(**(given | options)), runs)
+
+
+def _facts(tv: float, fcs: float) -> dict[str, Any]:
+    before = {"tv": {"mean": 0.9}, "fcs": {"mean": 0.9}}
+    return {"learned": {"tv": {"mean": tv}, "fcs": {"mean": fcs}}, "uniform": before}
+
+
+FAR, NEAR = [0.5, 0.51, 0.49], [0.2, 0.21, 0.19]
+
+
+@pytest.mark.catches(
+    "a text has the difference with the wrong sign",
+    "pdai/experiments/values.py",
+    "second, first = name.split(sign)",
+    "first, second = name.split(sign)",
+)
+def test_a_text_has_the_numbers_that_it_names() -> None:
+    every = [results_of(FAR, NEAR, [0.3, 0.3, 0.3])]
+
+    def said(name: str, label: str = "tab:a", row: str = ROW) -> str:
+        return filled(f"It is {{{label}; {row};\n{name}; .2f}}.", every)
+
+    assert said("SRWM") == "It is 0.20."
+    assert said("SRWM - Markovian") == "It is -0.30 [-0.30, -0.30]."
+    assert said("SRWM ~ Markovian") == "It is 0.30."
+    assert said("SRWM / Markovian") == "It is 0.40."
+    assert said("untrained") == "It is 0.90."
+    as_fcs = [Results(dataclasses.replace(every[0].experiment, metric="fcs"), every[0].runs)]
+    assert filled("{tab:a; N = 3; SRWM; .1f}", as_fcs) == "0.3"
+    assert filled("{tab:a@tv; N = 3; SRWM; .1f}", as_fcs) == "0.2"
+    counted = "{all rows; better; SRWM - Markovian; d} of {all rows; rows; SRWM - Markovian; d}"
+    assert filled(counted, every) == "1 of 1"
+    # Controls: what was not run is refused, and not written as a number.
+    for label, row, name in (
+        ("tab:b", ROW, "SRWM"), ("tab:a", "N = 4", "SRWM"), ("tab:a", ROW, "GRU+"),
+        ("tab:a", ROW, "GRU+ - SRWM"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match="of which there are no runs"):
+            said(name, label, row)
+
+
+def test_no_page_of_the_report_has_an_empty_place() -> None:
+    for name in PAGES:
+        page = (FOLDER / name).read_text()
+        assert not PLACE.search(page)
+        assert not any(f"{{{table}}}" in page for table in TABLES)
+        assert not re.search(r"\bnan\b", page)
+    texts = (FOLDER / "texts" / "questions.md").read_text()
+    assert len(PLACE.findall(texts)) > 20
+    assert all(f"{{{table}}}" in texts for table in TABLES)
+
+
+def test_a_verdict_that_tv_changes_is_listed() -> None:
+    fcs = [dataclasses.replace(results_of(FAR, NEAR, FAR).experiment, metric="fcs")]
+    level = Results(fcs[0], results_of(FAR, NEAR, FAR).runs)
+    assert "1 of 1 verdicts change." in by_tv([level])
+    assert "| tab:a: N = 3 | SRWM against Markovian | level | reproduced | -0.3000" in by_tv(
+        [level]
+    )
+    # Control: where both say the same, and where the metric is TV.
+    same = Results(fcs[0], results_of(FAR, NEAR, NEAR).runs)
+    assert "0 of 1 verdicts change." in by_tv([same])
+    assert "0 of 0 verdicts change." in by_tv([results_of(FAR, NEAR)])
+
+
+def test_verdicts_that_added_seeds_change_are_listed() -> None:
+    noisy = [0.2, 0.51, 0.3, 0.2, 0.2]
+    late = results_of([*FAR, 0.5, 0.5], noisy, first_seeds=3)
+    told = by_first_seeds([late])
+    assert "tab:a: 1 of 1 verdicts change" in told
+    assert "| tab:a: N = 3 | SRWM against Markovian | undecided | reproduced |" in told
+    # Control: a table that had all its seeds.
+    assert "0 of 0" in by_first_seeds([results_of([*FAR, 0.5, 0.5], noisy)])
+    one = results_of([*FAR, 0.5, 0.5], noisy)
+    assert "Of 1 comparisons that are decided, 1 have five seeds, and 0 of these" in fragile([one])
+    firm = results_of([*FAR, 0.5, 0.5], [*NEAR, 0.2, 0.2])
+    assert "and 1 of these stay decided" in fragile([firm])
+
+
+def test_the_paper_beside_what_was_never_trained() -> None:
+    assert "In 0 of 1 rows." in untrained([results_of(FAR, NEAR)])
+    runs: list[Run] = [
+        dataclasses.replace(one, uniform={"tv": {"mean": 0.4}})
+        for one in results_of(FAR, NEAR).runs
+    ]
+    beaten = Results(results_of(FAR, NEAR).experiment, runs)
+    assert "In 1 of 1 rows." in untrained([beaten])
+    assert "| tab:a: N = 3 | 0.500 | 0.250 | 0.400 | yes |" in untrained([beaten])
+
+
+def test_rows_whose_input_is_the_state_are_no_integers() -> None:
+    every = [Results(EXPERIMENTS["fig:apx:lra"], [])]
+    assert "| better | 0 | - |" in state_seen(every)
+
+
+def test_a_chain_has_the_conditional_shares_of_the_target() -> None:
+    order, task = 5, TableSequences.six6("append")
+    y = task.scores.astype(float) - task.scores.min()
+    law = np.maximum(10 * (y / y.max()) ** 3, 1e-3)
+    law /= law.sum()
+    # A string is a number in base 4; the last letter is its last digit.
+    chain, strings = np.ones(len(law)), np.arange(4**8)
+    for t in range(8):
+        seen = strings // 4 ** (7 - t) % 4 ** (min(t, order) + 1)
+        whole = strings // 4 ** (8 - t) % 4 ** min(t, order)
+        both, before = (np.bincount(key, law) for key in (seen, whole))
+        chain *= both[seen] / before[whole]
+    tv = np.abs(chain - law).sum() / 2
+    assert f"| chain of the last 5 letters | 10,239 | {tv:.3f} |" in six6_chains([])
+    # The last order is the table itself.
+    assert "| chain of the last 7 letters | 65,535 | 0.000 |" in six6_chains([])
