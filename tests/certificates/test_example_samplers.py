@@ -1,0 +1,18 @@
+"""The worked examples of `assert_law`, each of which has a right sampler and a wrong one."""
+
+from collections.abc import Callable
+
+import pytest
+
+from examples import samplers
+
+TESTS = {name: test for name, test in vars(samplers).items() if name.startswith("test_")}
+
+
+@pytest.mark.parametrize("test", TESTS.values(), ids=TESTS)
+def test_an_example(test: Callable[[], None]) -> None:
+    test()
+
+
+def test_every_example_is_run() -> None:
+    assert len(TESTS) == 5
