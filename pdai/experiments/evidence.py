@@ -54,7 +54,7 @@ def prices(every: Sequence[Results]) -> str:
         numbers = [f"{number:.4f}" for number in (low, high, likeliest, trained, *others)]
         body.append([row, *numbers[:3], minimum, *numbers[3:], share])
     head = ["", "proved floor", "attained", "by maximum likelihood", "at the loss's minimum"]
-    head += ["trained", BEST, STRONGEST, "share of GRU+'s gain that needs memory"]
+    head += ["trained", BEST, STRONGEST, "share that needs memory"]
     return markdown(head, body)
 
 

@@ -25,9 +25,11 @@ MARKERS, LINES = "osD^vPXh*", ("-", "--", ":", "-.")
 GREY: dict[str, Any] = {"color": TARGET, "lw": 1.2}
 UNTRAINED, EXACT = ":", "--"
 # The colours of computed bounds: the first is for Markovian policies, if any.
-BOUNDS = ("#0072B2", "#222222", "#CC79A7")
+BOUNDS = ("#0072B2", "#222222", "#CC79A7", "#E69F00")
 # Wide, so that it shows behind models that learn nothing.
 BAND: dict[str, Any] = {"lw": 6, "alpha": 0.25, "color": TARGET}
+# Ends of an interval that are closer than by this factor are one line.
+WIDER = 1.01
 PER_LINE = 3
 MOST_MARKED = 12
 
@@ -260,8 +262,15 @@ def _draw_levels(axis: Any, results: Results, row: str, place: float) -> None:
             axis.vlines(level, *ends, ls=style, **GREY)
     for colour, bounds in zip(BOUNDS, results.experiment.bounds.values(), strict=False):
         if row in bounds and bounds[row][1] > 0:
-            low, high = _shown(results, bounds[row])
-            axis.fill_betweenx(ends, low, high, color=colour, alpha=0.3, lw=2)
+            low, high = bounds[row]
+            if low * WIDER < high and low > 0:
+                axis.fill_betweenx(ends, low, high, color=colour, alpha=0.3, lw=2)
+                continue
+            axis.vlines(high, *ends, color=colour, alpha=0.6, lw=2)
+            if low == 0:
+                # A logarithmic scale has no zero, to which the band goes.
+                arrow = {"arrowstyle": "->", "color": colour, "alpha": 0.6, "lw": 2}
+                axis.annotate("", (high / 3, place), (high, place), arrowprops=arrow)
 
 
 def _levels(results: Results) -> Handles:
@@ -350,7 +359,9 @@ def _draw_curve_levels(axis: Any, ends: Any, results: Results, row: str) -> Hand
     elif experiment.draw == "best" and not isnan(best):
         levels = {"best possible": (best, EXACT)}
     elif experiment.draw == "curves" and experiment.metric == "tv" and best > 0:
-        levels = {"exact sampling": (best, EXACT)}
+        # It is the floor of those laws that are sampled; others may lie below it.
+        is_of_all = "estimated" not in set(results.at(row).kind)
+        levels = {f"exact sampling{'' if is_of_all else ', of sampled laws'}": (best, EXACT)}
     handles = {}
     for name, (level, style) in levels.items():
         for place in (axis, ends):

@@ -73,6 +73,8 @@ LOOKS: dict[str, Look] = {
     # A Markovian network fitted to GRU+.
     "GRU+ projected": Look("#56B4E9", "--", "D", is_filled=False),
     "GNN": Look("#56B4E9", marker="h"),
+    # Its path feature is a function of the state.
+    "temporal GCN, constant gate": Look("#CC6677", "--", "s", is_filled=False),
     "GRU": KINDS["gru"],
     "GRU reset": Look("#88BB99", "--", "^", is_filled=False),
     "LSTM": KINDS["lstm"],
