@@ -26,6 +26,7 @@ from reference.certificates.features import (
     both,
     exact_lines,
     modes,
+    sample_lines,
 )
 from reference.certificates.inputs import FILES, STDIN
 from reference.certificates.kept import KeptDraws
@@ -131,12 +132,13 @@ def certificate_of(what: Any, problem: Any, options: CertifyOptions) -> Certific
             f"{source.name} is not: leave it out, or take a smaller instance"
         )
     if made is None and source.samples is not None:
-        made = _bare(source, options, source.samples)
+        made = _bare(source, options, source.samples, features)
     made = made or _sampled(source, options, features, known_means)
+    compared = made.regime == "S" and source.target.probabilities() is not None
     given = {
         "log Z": options.log_z is not None and made.regime != "Z",
         "samples of the target": options.target is not None and made.regime != "S",
-        "features": features is not None and source.samples is not None,
+        "features": features is not None and source.samples is not None and not compared,
     }
     unused = [
         f"the {name} given: not used in regime {made.regime}" for name in given if given[name]
@@ -267,7 +269,10 @@ def _exact(
 
 
 def _bare(
-    source: SamplerSource, options: CertifyOptions, samples: Sequence[Hashable]
+    source: SamplerSource,
+    options: CertifyOptions,
+    samples: Sequence[Hashable],
+    features: Features | None,
 ) -> Certificate:
     """Regimes S and N, from terminal states without probabilities."""
     if options.regime == "Z":
@@ -292,6 +297,8 @@ def _bare(
         interval, lines = against_law(samples, {**known, Outside(): Fraction(0)}, level)
         if any(line.name.startswith(STANDING_OUT) for line in lines):
             notes.append(TOGETHER)
+        if features is not None:
+            lines += sample_lines(features, samples, known, level)
     elif is_large:
         interval, lines = against_circuit(samples, source.target.problem, level)  # type: ignore[arg-type]  # solutions
         notes.append(

@@ -4,7 +4,7 @@
 expectation contains the second.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
@@ -151,6 +151,39 @@ def exact_lines(features: Features, table: Sequence[tuple[Any, Fraction, Fractio
         for name in sorted(model, key=lambda name: -abs(model[name] - target[name]))
         for whose, means in (("sampler", model), ("target", target))
     ]
+
+
+def sample_lines(
+    features: Features,
+    samples: Sequence[Hashable],
+    target: Mapping[Hashable, Fraction],
+    level: float,
+) -> list[Line]:
+    """The expectations of features under a sampler and a listed target, farthest apart first.
+
+    Args:
+        features: a function from a terminal state to numbers in [0, 1] by name.
+        samples: independent samples; outside of the target a feature may be any number in [0, 1].
+        target: `pi(x)` of every terminal state.
+        level: the probability that any of the intervals fails.
+    """
+    counts = Counter(samples)
+    inside = [x for x in counts if x in target]
+    names, values = table(features, inside)
+    many = [counts[x] for x in inside]
+    outside = np.zeros(len(samples) - sum(many))
+    exact = exact_lines(features, [(x, p, p) for x, p in target.items()])
+    means = {line.name: line.value for line in exact}
+    groups = []
+    for name, column in zip(names, values.T, strict=True):
+        mean, known = MeanInterval(), Line(f"{name}: target", means[f"{name}: target"], "exact")
+        low = np.concatenate([np.repeat(column, many), outside])
+        mean.add(low, np.concatenate([low[: len(low) - len(outside)], outside + 1]))
+        bound = mean.interval(level / len(names))
+        gap = abs((bound.low + bound.high) / 2 - float(means[known.name]))  # type: ignore[arg-type]  # a fraction
+        groups.append((-gap, [Line(f"{name}: sampler", bound, "bound"), known]))
+    groups.sort(key=lambda group: group[0])
+    return [line for _, lines in groups for line in lines]
 
 
 def _values(features: Features) -> Asked[dict[str, float]]:

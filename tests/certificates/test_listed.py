@@ -17,6 +17,7 @@ import pytest
 import pdai
 from pdai.testing import assert_law
 from reference import InputError
+from reference.certificates.betting import MeanInterval
 from reference.certificates.collisions import lower_probability, upper_probability
 from reference.certificates.listed import ListedLaw
 from tests.command_lines import answer
@@ -65,6 +66,34 @@ def test_values_that_stand_out_are_shown_with_intervals_that_hold_together() -> 
         assert "bound that a perfect sampler would get" in text
     assert any("fixed beforehand" in note for note in made.notes)
     assert any("hold all together at the level" in note for note in made.notes)
+
+
+@pytest.mark.catches(
+    "The intervals of features do not share their level.",
+    "reference/certificates/features.py",
+    "mean.interval(level / len(names))",
+    "mean.interval(level)",
+)
+def test_features_of_samples_are_compared_with_those_of_the_law() -> None:
+    """The intervals share the level; a value outside may have any number."""
+
+    def features(x: str) -> dict[str, float]:
+        return {"is a": float(x == "a"), "place": "abc".index(x) / 2}
+
+    values = drawn(4_000, (0.5, 0.25, 0.25)) + ["d"] * 40
+    random = np.random.default_rng(0)
+    values = [values[i] for i in random.permutation(len(values))]
+    made = pdai.certify(values, law={**FAIR, "d": 0}, features=features)
+    names = [line.name for line in made.lines][-4:]
+    assert names == ["is a: sampler", "is a: target", "place: sampler", "place: target"]
+    assert made.value("is a: target") == Fraction(1, 4)
+    assert made.value("place: target") == Fraction(5, 8)
+    mean = MeanInterval()
+    mean.add(
+        np.array([float(x == "a") for x in values]), np.array([float(x in "ad") for x in values])
+    )
+    assert made.value("is a: sampler") == pytest.approx(mean.interval(made.level / 2), rel=1e-9)
+    assert not any("not used" in note for note in made.notes)
 
 
 def test_no_right_sampler_is_refused_whenever_looking_stops(
