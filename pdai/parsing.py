@@ -14,6 +14,7 @@ import tyro
 from pdai.words import HELP, flag_values
 from reference.arguments import fixed_choices
 from reference.errors import InputError, no_such
+from reference.problems.circuits import CIRCUITS
 
 ABOUT = "Path-dependent discrete samplers: train them, and know how right they are"
 # Shows every option of the chosen parts; --help shows the common ones.
@@ -104,9 +105,13 @@ def refuse_unknown_choices(arguments: Sequence[str], kind: Any) -> None:
 
 
 def _with_own_problem(arguments: Sequence[str]) -> Sequence[str]:
-    """`solve module:Name` as `solve custom --problem module:Name`; other arguments as they are."""
+    """`solve module:Name` as `solve custom --problem module:Name`; other arguments as they are.
+
+    So it is for the file of a circuit.
+    """
     for place, word in enumerate(arguments[1:], 1):
-        if arguments[0] == "solve" and ":" in word and arguments[place - 1] != "--problem":
+        is_problem = ":" in word or word.endswith(CIRCUITS)
+        if arguments[0] == "solve" and is_problem and arguments[place - 1] != "--problem":
             return [*arguments[:place], "custom", "--problem", word, *arguments[place + 1 :]]
     return arguments
 

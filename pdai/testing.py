@@ -7,12 +7,16 @@ from typing import Any
 
 from pdai.certifying.certify import certify
 from reference.certificates.laws import law_of
+from reference.certificates.listed import ListedLaw
 from reference.certificates.statement import Certificate
 from reference.errors import InputError, check_integer
+from reference.problems.circuits import Circuit
 from reference.user_code import number_or_infinite
 
 # The first look, in draws; each later one has twice as many.
 FIRST = 1_000
+# The most solutions that a law may have.
+MOST = 100_000
 
 
 def assert_law(
@@ -20,6 +24,7 @@ def assert_law(
     law: str | Path | Mapping[Hashable, Fraction | float | int],
     *,
     support: str | Path | Sequence[Hashable] | None = None,
+    solutions: str | Path | None = None,
     within: float = 0.05,
     level: float = 1e-9,
     most: int = 10_000_000,
@@ -32,8 +37,9 @@ def assert_law(
 
     Args:
         draw: gives that many fresh independent draws.
-        law: the weight of each value, a CSV file of values and weights, or `uniform`.
+        law: the weight of each value, a file of values and weights, a circuit, or `uniform`.
         support: the values of the uniform law.
+        solutions: a formula or circuit whose solutions are the values, instead of the support.
         within: the largest TV that is accepted.
         level: the probability of a wrong answer.
         most: the largest number of draws.
@@ -50,7 +56,14 @@ def assert_law(
     limit = number_or_infinite(within, "within")
     if not 0 < limit <= 1:
         raise InputError(f"within is {within}, but must be a distance above 0, at most 1")
-    target = law_of(law, support)
+    target = law_of(law, support, solutions)
+    if isinstance(target, Circuit):
+        if (listed := target.listed(MOST)) is None:
+            raise InputError(
+                f"the law has more than {MOST:,} solutions ({target.count():,} were counted), and "
+                "no number of draws shows that a sampler is near: certify samples of it instead"
+            )
+        target = ListedLaw(listed, parse=target.parse)
     draws: list[Hashable] = []
     part = level / 2
     while True:

@@ -9,6 +9,7 @@ from typing import Any
 
 from reference.errors import InputError, nearest, plain
 from reference.problems.base import check_members
+from reference.problems.circuits import CIRCUITS, Circuit
 from reference.user_code import called
 
 # The "module" of objects that cannot be imported by a name.
@@ -66,7 +67,7 @@ def load_object(spec: str, kind: str, example: str) -> Any:
 
 
 def as_problem(problem: Any) -> Any:
-    """A problem given as an object, as its class, or by name.
+    """A problem given as an object, as its class, by name, or as the file of a circuit.
 
     A class is called without arguments, and so is a function that `module:Name` names.
 
@@ -75,6 +76,8 @@ def as_problem(problem: Any) -> Any:
             raises, or the result lacks a member of `Problem` or has one too many.
     """
     made, is_named = problem, isinstance(problem, str)
+    if is_named and problem.endswith(CIRCUITS):
+        return Circuit.read(problem)
     if is_named:
         example = "reference.problems:Grid.minimal, or my_module:MyProblem"
         made = load_object(problem, "problem", example)

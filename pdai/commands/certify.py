@@ -35,11 +35,12 @@ class Certify(CertifyOptions, Accepting):
         pdai certify my_module:policy --problem my_module:Posterior --log-z 29.97
         pdai certify samples.csv --problem my_module:Posterior
         generator | pdai certify - --law weights.csv --fail-above 0.05
+        pdai certify samples.txt --law uniform --solutions formula.cnf
     """
 
     sampler: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="SAMPLER")]
-    """A run folder, MODULE:NAME of a function or of an object with draw(count), a CSV file, or -
-    for the standard input."""
+    """A run folder, MODULE:NAME of a function or of an object with draw(count), a file of samples
+    (CSV, .jsonl or .npy), or - for the standard input."""
     problem: str | None = None
     """MODULE:NAME of the problem; runs have one."""
     table: Path | None = None

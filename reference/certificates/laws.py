@@ -6,13 +6,13 @@ from typing import Any
 
 from reference.certificates.listed import ListedLaw, read_values, read_weights
 from reference.errors import InputError
-from reference.problems.circuits import Circuit
+from reference.problems.circuits import CIRCUITS, Circuit
 from reference.problems.formulas import Formula
 from reference.problems.solutions import INTEGER, Literals
 
 UNIFORM = "uniform"
-# The endings of circuits and of formulas.
-CIRCUITS, FORMULAS = (".nnf", ".ddnnf"), (".cnf", ".dimacs")
+# The endings of files of formulas.
+FORMULAS = (".cnf", ".dimacs")
 
 Law = ListedLaw | Circuit
 

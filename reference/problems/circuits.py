@@ -8,7 +8,7 @@ of the smooth circuit, in which all branches have the same variables.
 """
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
 from operator import and_, or_
@@ -24,10 +24,12 @@ from reference.problems.circuit_files import Node, read_circuit
 from reference.problems.closed_form import Summed, check_count, seeded
 from reference.problems.solutions import Literals, Solution
 
+# The endings of files of circuits.
+CIRCUITS = (".nnf", ".ddnnf")
 # Branches with at most this many variables are compared by all their assignments.
 TABLED = 14
-# Assignments that are evaluated at once.
-BLOCK = 4_096
+# Values of nodes that are held at once, in bytes.
+BLOCK = 2**26
 
 
 class _Known(NamedTuple):
@@ -44,6 +46,25 @@ class _Known(NamedTuple):
     true: int
     false: int
     open: bool
+
+
+class _Given(dict[int, int]):
+    """Weights of literals, of which some are changed.
+
+    Args:
+        usual: the weights of all others.
+    """
+
+    def __init__(self, usual: Mapping[int, int]):
+        super().__init__()
+        self._usual = usual
+
+    def __missing__(self, literal: int) -> int:
+        return self._usual[literal]
+
+    def product(self, variables: Iterable[int]) -> int:
+        """The weight of all assignments of variables that are free."""
+        return math.prod(self[v] + self[-v] for v in variables)
 
 
 class Circuit(Summed):
@@ -77,15 +98,12 @@ class Circuit(Summed):
                 if known[child].open
             ]
             self.filled += sum(len(left_out) > 0 for _, left_out in branches)
-            self._branches.append(branches)
+            # What has few variables decides first that a conjunction is excluded.
+            self._branches.append(sorted(branches, key=lambda x: known[x[0]].scope.bit_count()))
         self._scopes = [each.scope for each in known]
         self._free = _bits((2 << literals.variables) - 2 & ~known[-1].scope)
-        self._places: dict[int, list[int]] = {}
-        everything = [0] * len(nodes)
-        self._evaluate(range(len(nodes)), everything, ())
-        # The values of all nodes, given the literals of a path.
-        self._path: list[list[int]] = [everything]
-        self._last: Solution = ()
+        # The weight below each node.
+        self._values = self._evaluated(literals.scaled)
         if not self._mass(()):
             raise InputError(f"{literals.source} has no solution with a weight above 0")
 
@@ -144,25 +162,21 @@ class Circuit(Summed):
     def count(self) -> int:
         """The number of solutions with a weight above 0."""
         is_above = {literal: int(w > 0) for literal, w in self.literals.scaled.items()}
-        values = [0] * len(self._nodes)
-        self._evaluate(range(len(self._nodes)), values, (), is_above)
-        return values[-1] * math.prod(is_above[v] + is_above[-v] for v in self._free)
+        return self._evaluated(is_above)[-1] * math.prod(
+            is_above[v] + is_above[-v] for v in self._free
+        )
 
     def marginals(self) -> list[Fraction]:
         """The probability that each variable is true, in order."""
-        scaled, masses = self.literals.scaled, list[int]()
-        for v in range(1, self.literals.variables + 1):
-            values, weights = self._path[0].copy(), {**scaled, -v: 0}
-            self._evaluate(self._above(v), values, (), weights)
-            masses.append(values[-1] * math.prod(weights[u] + weights[-u] for u in self._free))
-        return [Fraction(mass, self._mass(())) for mass in masses]
+        every = range(1, self.literals.variables + 1)
+        return [Fraction(self._mass((v,)), self._mass(())) for v in every]
 
     def holds(self, samples: Sequence[Solution]) -> npt.NDArray[np.bool_]:
         """For each assignment of all variables, whether its weight is above 0."""
         answers = [np.zeros(0, bool)]
-        scaled = self.literals.scaled
-        for start in range(0, len(samples), BLOCK):
-            true = np.array(samples[start : start + BLOCK]).T > 0
+        scaled, size = self.literals.scaled, max(1, BLOCK // len(self._nodes))
+        for start in range(0, len(samples), size):
+            true = np.array(samples[start : start + size]).T > 0
             sides = {v: row if v > 0 else ~row for i, row in enumerate(true, 1) for v in (i, -i)}
             values: list[npt.NDArray[np.bool_]] = []
             for node in self._nodes:
@@ -193,7 +207,7 @@ class Circuit(Summed):
 
         An agenda holds nodes and free variables, these as negative numbers, as a linked list.
         """
-        values, scaled = self._path[0], self.literals.scaled
+        values, scaled = self._values, self.literals.scaled
         start: Any = None
         for entry in (*(-v for v in self._free), len(self._nodes) - 1):
             start = (entry, start)
@@ -221,55 +235,53 @@ class Circuit(Summed):
                     options.append((weight, more, solution))
             todo += _chosen([option for option in options if option[0]], rng)
 
-    def _mass(self, state: Solution) -> int:
-        """The weight of all solutions that begin with a state, in units of `1 / literals.unit`."""
-        same = 0
-        while same < min(len(state), len(self._last)) and state[same] == self._last[same]:
-            same += 1
-        del self._path[same + 1 :]
-        for v in range(same + 1, len(state) + 1):
-            values = self._path[-1].copy()
-            self._evaluate(self._above(v), values, state[:v])
-            self._path.append(values)
-        self._last = state
-        weights = [sum(self._weights(v, state, self.literals.scaled)) for v in self._free]
-        return self._path[-1][-1] * math.prod(weights)
+    def _mass(self, literals: Iterable[int]) -> int:
+        """The weight of all solutions with these literals, in units of `1 / literals.unit`.
 
-    def _above(self, v: int) -> Sequence[int]:
-        """The nodes whose values depend on a variable."""
-        if v not in self._places:
-            self._places[v] = [i for i, scope in enumerate(self._scopes) if scope >> v & 1]
-        return self._places[v]
+        Only nodes above them are evaluated, and none below what is excluded.
+        """
+        weights = _Given(self.literals.scaled)
+        weights.update({-x: 0 for x in literals})
+        above = sum(1 << abs(x) for x in weights)
+        values: dict[int, int] = {}
+        todo = [len(self._nodes) - 1]
+        while todo:
+            i = todo[-1]
+            if not self._scopes[i] & above:
+                values[i] = self._values[i]
+            elif self._nodes[i].kind == "literal":
+                values[i] = weights[self._nodes[i].literal]
+            else:
+                is_sum, total = self._nodes[i].kind == "or", int(self._nodes[i].kind == "and")
+                for child, left_out in self._branches[i]:
+                    if not (is_sum or total):
+                        break
+                    if child not in values:
+                        todo.append(child)
+                        break
+                    if is_sum:
+                        total += values[child] * weights.product(left_out)
+                    else:
+                        total *= values[child]
+                if todo[-1] != i:
+                    continue
+                values[i] = total
+            todo.pop()
+        return values[len(self._nodes) - 1] * weights.product(self._free)
 
-    def _evaluate(
-        self,
-        places: Sequence[int],
-        values: list[int],
-        state: Solution,
-        weights: Mapping[int, int] | None = None,
-    ) -> None:
-        """Computes the values of some nodes from those of their children, given a state."""
-        weights = self.literals.scaled if weights is None else weights
-        for i in places:
-            node, branches = self._nodes[i], self._branches[i]
+    def _evaluated(self, weights: Mapping[int, int]) -> list[int]:
+        """The weight below each node, from the weights of literals."""
+        given, values = _Given(weights), list[int]()
+        for node, branches in zip(self._nodes, self._branches, strict=True):
             if node.kind == "literal":
-                sides = self._weights(abs(node.literal), state, weights)
-                values[i] = sides[node.literal < 0]
+                values.append(weights[node.literal])
             elif node.kind == "and":
                 is_open = len(branches) == len(node.children)
-                values[i] = math.prod(values[child] for child, _ in branches) if is_open else 0
+                values.append(math.prod(values[child] for child, _ in branches) if is_open else 0)
             else:
-                values[i] = sum(
-                    values[child]
-                    * math.prod(sum(self._weights(v, state, weights)) for v in left_out)
-                    for child, left_out in branches
-                )
-
-    def _weights(self, v: int, state: Solution, weights: Mapping[int, int]) -> tuple[int, int]:
-        """The weights of the two literals of a variable, given a state."""
-        if v > len(state):
-            return weights[v], weights[-v]
-        return (weights[v], 0) if state[v - 1] > 0 else (0, weights[-v])
+                terms = (values[child] * given.product(left_out) for child, left_out in branches)
+                values.append(sum(terms))
+        return values
 
     def _known(self, node: Node, known: Sequence[_Known]) -> _Known:
         """What is known of a node; checks its rule."""

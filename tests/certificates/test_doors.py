@@ -174,11 +174,26 @@ def test_samples_are_arrays(here: Path, monkeypatch: pytest.MonkeyPatch) -> None
         assert pdai.certify(given, law=here / "law.csv").interval.high < 0.09
 
 
+def test_a_circuit_is_a_problem_of_the_commands(here: Path) -> None:
+    answer("solve", "circuit.nnf", "--out", "solved", cwd=here)
+    said = answer("certify", "solved", "--certificate", "circuit.cert", cwd=here).stdout
+    assert "circuit.cert: accepted" in said
+    assert "(1, " in answer("sample", "solved", cwd=here).stdout
+    assert "| 7 " in answer("inspect", "circuit.nnf", cwd=here).stdout.replace("│", "|")
+    (here / "circuit.nnf").write_text(D4.replace("3 4 2 0", "3 4 2 3 0"))
+    assert "problem circuit.nnf" in answer("certify", "solved", cwd=here, expect=2).stderr
+
+
 def test_a_sampler_is_tested_against_a_circuit(here: Path) -> None:
     circuit, seeds = Circuit.read(here / "circuit.nnf"), iter(range(100))
     assert_law(lambda n: circuit.sample(n, next(seeds)), here / "circuit.nnf")
     with pytest.raises(AssertionError, match="another law"):
         assert_law(lambda n: coins(n, next(seeds)), here / "circuit.nnf")
+    (here / "large.cnf").write_text("p cnf 20 0\n")
+    (here / "large.nnf").write_text("nnf 1 0 20\nA 0\n")
+    for law in ("large.cnf", "large.nnf"):
+        with pytest.raises(InputError, match="more than 100,000 solutions"):
+            assert_law(lambda n: [], here / law)
 
 
 # The input, as files by name with their content; what is asked for; what is said of it.
