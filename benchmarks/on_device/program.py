@@ -1,10 +1,11 @@
-"""What a compiled program does in a step: kernels launched and bytes moved, read from its text.
+"""What a compiled program does in a step, read from its text: kernels, bytes, operations.
 
 `cost_analysis` of a compiled program counts the body of a loop once, whatever its number of rounds.
 Here a loop counts as often as XLA says that it runs, and of the branches of a condition the most
 expensive one.
 """
 
+import math
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -27,12 +28,14 @@ class Cost(NamedTuple):
 
     Attributes:
         kernels: how many instructions are run that are no mere names of parts.
-        bytes: what they read and write.
+        bytes: what they read and write, a slice of an array counting as all of it.
+        operations: additions and multiplications of its matrix products.
         unknown: how many loops have no known number of rounds; each is counted as one.
     """
 
     kernels: int
     bytes: int
+    operations: int = 0
     unknown: int = 0
 
     def __add__(self, other: "Cost") -> "Cost":  # type: ignore[override]
@@ -40,14 +43,15 @@ class Cost(NamedTuple):
 
     def times(self, count: int) -> "Cost":
         """As often as that."""
-        return Cost(self.kernels * count, self.bytes * count, self.unknown)
+        return Cost(self.kernels * count, self.bytes * count, self.operations * count, self.unknown)
 
 
 class Instruction(NamedTuple):
-    """A line of a program: its opcode, the bytes of its result, its operands, and the rest."""
+    """A line of a program: its opcode, its result's bytes and shape, its operands, and the rest."""
 
     opcode: str
     size: int
+    shape: list[int]
     operands: list[str]
     rest: str
 
@@ -56,6 +60,20 @@ def cost(text: str) -> Cost:
     """The cost of the entry computation of an optimised HLO module."""
     programs, entry = parsed(text)
     return _of(programs, entry)
+
+
+def waits(text: str) -> list[str]:
+    """What a host would be asked while the program runs, or be kept waiting by: none is best."""
+    programs, _ = parsed(text)
+    lines = [line for program in programs.values() for line in program.values()]
+    counts = {
+        "conditionals": sum(line.opcode == "conditional" for line in lines),
+        "loops of unknown length": sum(
+            line.opcode == "while" and not TRIPS.search(line.rest) for line in lines
+        ),
+        "calls of the host": sum("callback" in line.rest for line in lines),
+    }
+    return [f"{count} {name}" for name, count in counts.items() if count]
 
 
 def parsed(text: str) -> tuple[dict[str, dict[str, Instruction]], str]:
@@ -80,7 +98,8 @@ def _instruction(text: str) -> Instruction:
         depth += {"(": 1, ")": -1}.get(text[end], 0)
         end += 1
     operands = re.findall(r"[\w.\-]+", text[found.end() : end])
-    return Instruction(found[1], _size(text[: found.start()]), operands, text[end:])
+    result = text[: found.start()]
+    return Instruction(found[1], _size(result), _shape(result), operands, text[end:])
 
 
 def _size(text: str) -> int:
@@ -91,6 +110,25 @@ def _size(text: str) -> int:
             count *= int(dimension)
         total += count * BYTES.get(kind, 0)
     return total
+
+
+def _shape(text: str) -> list[int]:
+    """The dimensions of an array; of a tuple those of its first."""
+    first = SHAPE.search(text)
+    return [int(size) for size in first[2].split(",")] if first and first[2] else []
+
+
+def _operations(
+    programs: dict[str, dict[str, Instruction]], lines: dict[str, Instruction], line: Instruction
+) -> int:
+    """Those of the matrix products in an instruction: two for each element and summand."""
+    if line.opcode == "dot":
+        summed = re.search(r"lhs_contracting_dims=\{([\d,]*)\}", line.rest)
+        shape = lines[line.operands[0]].shape
+        axes = [int(axis) for axis in summed[1].split(",") if axis] if summed else []
+        return 2 * math.prod(line.shape) * math.prod(shape[axis] for axis in axes)
+    inside = (programs[called] for called in _called(line.rest, "calls"))
+    return sum(_operations(programs, part, each) for part in inside for each in part.values())
 
 
 def _of(programs: dict[str, dict[str, Instruction]], name: str) -> Cost:
@@ -107,14 +145,14 @@ def _one(
         trips = TRIPS.search(line.rest)
         parts = [_of(programs, called) for called in _called(line.rest, "body", "condition")]
         round_ = sum(parts, start=Cost(0, 0))
-        return round_.times(int(trips[1])) if trips else round_ + Cost(0, 0, 1)
+        return round_.times(int(trips[1])) if trips else round_ + Cost(0, 0, unknown=1)
     if line.opcode == "conditional":
         names = _called(line.rest, "branch_computations", "true_computation", "false_computation")
         return max((_of(programs, called) for called in names), key=lambda c: c.bytes)
     if line.opcode == "call":
         return sum((_of(programs, c) for c in _called(line.rest, "to_apply")), start=Cost(0, 0))
     moved = line.size + sum(lines[name].size for name in line.operands if name in lines)
-    return Cost(1, moved)
+    return Cost(1, moved, _operations(programs, lines, line))
 
 
 def _called(rest: str, *attributes: str) -> Iterator[str]:

@@ -12,6 +12,7 @@ import numpy as np
 from benchmarks.on_device.budget import Row
 from benchmarks.on_device.machine import per_call
 from benchmarks.on_device.program import cost
+from benchmarks.on_device.targets import inferred
 from fast.environments import AbstractEnvironment, make_environment
 from fast.parts import DYNAMICS
 from fast.policies.policy import Policy
@@ -158,6 +159,7 @@ def measure(task: str, policy: str, batch: int, rate: float, ready: Ready) -> li
         | {
             "ms per step": 1e3 * wall,
             "CPU ms per step": 1e3 * cpu,
+            **inferred(jax.devices()[0].device_kind, found, ready.steps),
             "trajectories/s": batch / sampled,
             "actions": length,
             "share of matrix rate": flops / wall / 1e9 / rate,

@@ -24,26 +24,13 @@ def device_memory() -> int:
 def check_sizes(config: TrainConfig, environment: AbstractEnvironment[Any]) -> None:
     """Checks that the arrays that a run must hold at once fit into memory, from their shapes.
 
-    The count has parameters and their copies, the states of the replay buffer, and, for each step
-    of a batch, the states, logits and latents that the gradient needs. It is a lower bound: a run
-    that passes may still run out of memory, which `out_of_memory` explains.
+    `least_memory` is a lower bound: a run that passes may still run out of memory, which
+    `out_of_memory` explains.
 
     Raises:
         InputError: if it does not fit; the message names the largest part.
     """
-    seeds, batch, steps = config.run.seeds, config.sampling.batch, environment.horizon + 1
-    number = {"float32": 4, "float64": 8}[config.run.precision]
-    initial = jax.tree.leaves(jax.eval_shape(environment.initial))
-    state = sum(leaf.size * leaf.dtype.itemsize for leaf in initial)
-    latent = getattr(config.dynamics, "latent_size", 0)
-    weights = max(config.dynamics.parameters, latent * latent)
-    replay = config.replay.capacity * (state + number)
-    step = state + (environment.actions + latent) * number
-    parts = {
-        f"{plain(weights)} parameters": weights * COPIES * number,
-        f"a replay buffer of {_gigabytes(replay)}": replay,
-        f"batches of {plain(batch)} trajectories of up to {steps:,} states": batch * steps * step,
-    }
+    seeds, parts = config.run.seeds, least_memory(config, environment)
     memory, largest = device_memory(), max(parts, key=lambda name: parts[name])
     if seeds * sum(parts.values()) > memory:
         several = f", for each of {plain(seeds)} seeds" if seeds > 1 else ""
@@ -52,6 +39,27 @@ def check_sizes(config: TrainConfig, environment: AbstractEnvironment[Any]) -> N
             f"are {_gigabytes(memory)} of memory: choose fewer --seeds, or a smaller --batch, "
             "--replay-capacity, --latent-size or --parameters"
         )
+
+
+def least_memory(config: TrainConfig, environment: AbstractEnvironment[Any]) -> dict[str, int]:
+    """The bytes that a training of one seed needs at least, by what they hold.
+
+    These are parameters and their copies, the states of the replay buffer, and, for each step of a
+    batch, the states, logits and latents that the gradient needs.
+    """
+    batch, steps = config.sampling.batch, environment.horizon + 1
+    number = {"float32": 4, "float64": 8}[config.run.precision]
+    initial = jax.tree.leaves(jax.eval_shape(environment.initial))
+    state = sum(leaf.size * leaf.dtype.itemsize for leaf in initial)
+    latent = getattr(config.dynamics, "latent_size", 0)
+    weights = max(config.dynamics.parameters, latent * latent)
+    replay = config.replay.capacity * (state + number)
+    step = state + (environment.actions + latent) * number
+    return {
+        f"{plain(weights)} parameters": weights * COPIES * number,
+        f"a replay buffer of {_gigabytes(replay)}": replay,
+        f"batches of {plain(batch)} trajectories of up to {steps:,} states": batch * steps * step,
+    }
 
 
 def check_states(states: int, most: int) -> None:

@@ -22,7 +22,7 @@ from jax import lax
 
 from benchmarks.harness import Spread, Table, in_turns, ratios
 from benchmarks.on_device.budget import Budget, Row
-from benchmarks.on_device.program import cost
+from benchmarks.on_device.program import cost, waits
 from benchmarks.peers.bits import AnyOrderBits
 from fast.laws.enumeration import enumerate_environment
 from reference.errors import InputError
@@ -154,6 +154,24 @@ def test_a_loop_counts_as_often_as_it_runs() -> None:
     assert large.kernels - small.kernels == pytest.approx(small.kernels, rel=0.3)
     assert large.bytes - small.bytes >= 10 * 4 * 64 * 64 * 4
     assert large.bytes == pytest.approx(2 * small.bytes, rel=0.2)
+    assert large.operations == 2 * small.operations == 20 * 2 * 64**3
+
+
+@pytest.mark.parametrize(
+    ("asks", "told"),
+    [
+        (lambda x: lax.scan(lambda x, _: (jnp.sin(x), None), x, None, length=9)[0], []),
+        (lambda x: lax.cond(x[0] > 0, jnp.sort, jnp.sin, x), ["1 conditionals"]),
+        (
+            lambda x: lax.while_loop(lambda x: x[0] < 9, lambda x: x + 1, x),
+            ["1 loops of unknown length"],
+        ),
+        (lambda x: jax.pure_callback(np.sin, x, x), ["1 calls of the host"]),
+    ],
+    ids=["a known loop", "a branch", "a loop", "a callback"],
+)
+def test_programs_that_wait_for_a_host_are_told_apart(asks: Any, told: list[str]) -> None:
+    assert waits(jax.jit(asks).lower(jnp.ones(64)).compile().as_text()) == told
 
 
 def test_without_loops_the_bytes_are_those_that_xla_counts() -> None:

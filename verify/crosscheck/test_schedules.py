@@ -72,22 +72,17 @@ def without_padding(trajectories: Trajectories) -> Trajectories:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "options",
-    [{"dynamics": "markov", "loss": "tb"}, {"dynamics": "gru", "loss": "subtb", "p_b": "lifted"}],
-    ids=["markov", "gru"],
-)
-def test_training_is_that_of_every_other_platform(options: dict[str, Any]) -> None:
+def test_training_is_that_of_every_other_platform() -> None:
     small: dict[str, Any] = {"side": 4, "parameters": 4_000, "batch": 16, "precision": "float64"}
 
     def trained(platform: str, seed: int = 0) -> Any:
-        config = configure("grid", **small, **options, seed=seed)
+        config = configure("grid", dynamics="markov", loss="tb", seed=seed, **small)
         with arithmetic("float64"):
             trainer = make_trainer(config, config.make_environment(), platform=platform)
             state, info = trainer.advance(trainer.init(), STEPS)
             return jax.tree.map(np.asarray, (eqx.filter(state.sampler, eqx.is_array), info))
 
-    found, expected = trained("cuda"), trained("cpu")
-    assert tree_distance(found, expected) <= AFTER_ADAM
+    expected = trained("cpu")
+    assert tree_distance(trained("cuda"), expected) <= AFTER_ADAM
     # Control: another seed is another training.
     assert tree_distance(trained("cuda", seed=1), expected) > 1e-3

@@ -1,0 +1,185 @@
+"""Programs compiled for a GPU that is not here: `python benchmarks/gpu_program.py [--quick]`.
+
+XLA compiles for a description of a GPU, given the wheel `jax-cuda13-pjrt` of the version of jaxlib
+(`pip install --no-deps --target FOLDER`, and FOLDER on PYTHONPATH); without it this says so, and
+exits with 3. Nothing is run. Of each program it counts the kernels, and it ends with 1 if they are
+more than the budget, if a host would be asked something in between, or if float64 stands in a
+program of float32. The seconds beside them are inferred: from the rates of the data sheet, and from
+what gfnx publishes for its own steps, which is 3.7 to 6.7 microseconds for each of its kernels.
+
+On a device itself, kernels may be fewer: there XLA measures, and takes cuBLAS where it is faster.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+os.environ["JAX_PLATFORMS"] = "cpu"
+
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+
+from benchmarks.harness import Table, machine, parser  # noqa: E402
+from benchmarks.on_device.law import prepare  # noqa: E402
+from benchmarks.on_device.program import cost, waits  # noqa: E402
+from benchmarks.on_device.targets import A100, H100, Target  # noqa: E402
+from benchmarks.on_device.throughput import configuration, environment_of  # noqa: E402
+from fast.laws.paths import ESTIMATE_BLOCK, rollout  # noqa: E402
+from fast.laws.walk import BLOCKS, _evaluate, _on_device  # noqa: E402
+from fast.runs.sizes import least_memory  # noqa: E402
+from fast.schedule import ONE_PASS  # noqa: E402
+from fast.training.build import make_policy  # noqa: E402
+from fast.training.trainer import make_trainer  # noqa: E402
+
+# Steps of training in a program, by which its kernels are divided.
+STEPS = 20
+NO_WHEEL = 3
+
+
+class Training(NamedTuple):
+    """A training step, and the kernels that it may have.
+
+    Attributes:
+        task: of the tasks in `throughput`.
+        policy: of its policies.
+        batch: trajectories per step.
+        budget: kernels per step, half of gfnx's where it has the task.
+        gfnx: those of gfnx 0.0.1, compiled in the same way; None where it has no such task.
+    """
+
+    task: str
+    policy: str
+    batch: int
+    budget: int
+    gfnx: int | None = None
+
+    @property
+    def name(self) -> str:
+        """In words."""
+        return f"{self.task}, {self.policy}, batch {self.batch}"
+
+
+TRAINING = (
+    Training("hypergrid 8^2", "Markovian", 128, 247, 494),
+    Training("hypergrid 16^4", "Markovian", 128, 875, 1_750),
+    Training("hypergrid 32^4", "Markovian", 512, 1_772, 3_545),
+    Training("hypergrid 16^4", "GRU", 128, 2_500),
+    Training("SIX6", "SRWM", 128, 350),
+)
+# Of a block of samples, of their terms as certificates read them, and of histories of a law.
+BUDGETS = {"samples": 760, "terms of samples": 820, "law": 20}
+
+
+def training(row: Training, target: Target, platform: str = "cuda") -> Any:
+    """The compiled program of a training, laid out for a platform."""
+    config, environment = configuration(*row[:3]), environment_of(row.task)
+    trainer = make_trainer(config, environment, platform=platform)
+    advance = jax.jit(trainer.advance, static_argnums=1, donate_argnums=0)
+    return advance.lower(target.shapes(trainer.shapes()), STEPS).compile()
+
+
+def sampling(target: Target, with_terms: bool) -> Any:
+    """The compiled program of a block of samples, with their terms of balance or without."""
+    environment = environment_of("hypergrid 16^4")
+    config = configuration("hypergrid 16^4", "Markovian", 128)
+
+    def draw(policy: Any, key: Any) -> Any:
+        drawn, steps = rollout(policy, environment, key, ESTIMATE_BLOCK)
+        return drawn.final, drawn.log_reward, steps if with_terms else ()
+
+    key = jax.random.key(0)
+    policy = jax.eval_shape(lambda key: make_policy(config, environment, key=key), key)
+    # The process itself computes on a CPU.
+    with patch("fast.sampling.forward.schedule_for", return_value=ONE_PASS):
+        return jax.jit(draw).lower(*target.shapes((policy, key))).compile()
+
+
+def law(target: Target) -> Any:
+    """The compiled program of a block of histories: latents, outputs and `log p_F` on arrival."""
+    policy, enumeration, _ = prepare(4)
+    _, tables = _on_device(policy, enumeration, float64=False)
+    latents = policy.network.initial((BLOCKS[-1],))
+    nodes = jnp.zeros(BLOCKS[-1], int)
+    return _evaluate.lower(*target.shapes((policy, latents, nodes, nodes, tables))).compile()
+
+
+def measured(compiled: Any, target: Target, steps: int = 1) -> dict[str, Any]:
+    """What one step of a program does, and how long that would take at the rates of the target."""
+    text, memory = compiled.as_text(), compiled.memory_analysis()
+    work = cost(text)
+    return {
+        "kernels": round(work.kernels / steps),
+        "MB touched": work.bytes / steps / 1e6,
+        "MFLOP of products": work.operations / steps / 1e6,
+        **target.inferred(work, steps),
+        "peak MB": (memory.argument_size_in_bytes + memory.temp_size_in_bytes) / 1e6,
+        "waits": ", ".join(waits(text) + ["float64"] * ("f64[" in text)),
+    }
+
+
+def checked(values: dict[str, Any], budget: int) -> dict[str, Any]:
+    """With the budget, and whether a program keeps it and waits for nobody."""
+    right = values["kernels"] <= budget and not values["waits"]
+    return {"budget": budget, **values, "right": right}
+
+
+def rows(target: Target, quick: bool) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Kinds and rows; quick ones are two trainings, and the control."""
+    for row in TRAINING[:2] if quick else TRAINING:
+        values = checked(measured(training(row, target), target, STEPS), row.budget)
+        config, environment = configuration(*row[:3]), environment_of(row.task)
+        least = sum(least_memory(config, environment).values()) / 1e6
+        yield (
+            "training steps",
+            {
+                "program": row.name,
+                "gfnx, on an H100": row.gfnx,
+                **values,
+                "least MB foreseen": least,
+            },
+        )
+    # Control: what suits a CPU is over the budget, and asks a host what to run next.
+    of_cpu = checked(measured(training(TRAINING[0], target, "cpu"), target, STEPS), 247)
+    over = of_cpu["kernels"] > of_cpu["budget"] and bool(of_cpu["waits"])
+    name = f"control: {TRAINING[0].name}, as on a CPU"
+    yield "training steps", {"program": name, **of_cpu, "right": over}
+    blocks: dict[str, Callable[[Target], Any]] = {
+        "samples": partial(sampling, with_terms=False),
+        "terms of samples": partial(sampling, with_terms=True),
+        "law": law,
+    }
+    for name, build in ({} if quick else blocks).items():
+        values = checked(measured(build(target), target), BUDGETS[name])
+        yield "blocks of samples and of exact laws", {"program": name, **values}
+
+
+def main() -> int:
+    """Compiles all rows; 1 if one of them is wrong."""
+    command = parser(__doc__)
+    command.add_argument("--quick", action="store_true", help="two trainings, and the control")
+    options = command.parse_args()
+    try:
+        H100.sharding()
+    except RuntimeError as error:
+        print(f"NOT COMPILED: programs for a GPU, as jax-cuda13-pjrt cannot be had: {error}")
+        return NO_WHEEL
+    # As training does on a GPU (fast.runs.frozen.arithmetic).
+    jax.config.update("jax_default_matmul_precision", "float32")
+    about = {"compiled for": "GPUs that were not there; nothing was run"}
+    about |= {name: machine("jax", "jaxlib")[name] for name in ("jax", "jaxlib")}
+    table, right = Table("python benchmarks/gpu_program.py", options.out, about), True
+    for target in (H100,) if options.quick else (H100, A100):
+        for kind, row in rows(target, options.quick):
+            table.add(row, f"{target.name}, {kind}")
+            right &= row["right"]
+    return int(not right)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
