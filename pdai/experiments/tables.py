@@ -142,7 +142,7 @@ def overview(every: Sequence[Results]) -> str:
         sizes = [row.papers_size for row in compared(results, experiment.compared)]
         papers = _middle([size for size in sizes if size is not None], results)
         body.append([_link(experiment), first, *cells.values(), papers or "-", rows_run])
-    head = ["", "against", *columns, "in the paper", "rows run"]
+    head = ["", "against", *columns, "in the paper", "rows"]
     parts = [markdown(head, body)]
     parts += [f"{column[0].upper()}{column[1:]}: {_tally(words[column])}." for column in columns]
     others = [_link(results.experiment) for results in every if not results.experiment.claim]
@@ -212,31 +212,28 @@ def _digits(size: float, is_difference: bool) -> str:
 
 
 def all_rows(every: Sequence[Results]) -> str:
-    """One line for each pair of models: rows by standing, what corrections keep, and ratios."""
+    """Two tables of a line for each pair of models: rows by standing; corrections, and ratios."""
     families = claimed(every)
-    holm, hochberg = (kept(families.values(), rule) for rule in (by_holm, by_hochberg))
-    body = []
+    corrected = [kept(families.values(), rule) for rule in (by_hochberg, by_holm)]
+    counted, measured = [], []
     for pair, rows in families.items():
         of = Counter(row.standing for row in rows)
+        counts_of = [f"{len(rows)}", *(f"{of[kind]}" for kind in Standing)]
+        counted.append([against(pair), *(counts_of if rows else ["not run", *"-" * len(Standing)])])
         # Without headroom a ratio compares noise, and zero has no logarithm.
         sized = [row for row in rows if row.standing is not Standing.NO_HEADROOM and row.size > 0]
-        plain = [row.size for row in sized if not row.is_of_integers()]
+        plain = [row for row in sized if not row.is_of_integers()]
+        averages = ((median, sized), (geometric_mean, sized), (geometric_mean, plain))
         ratios = [
-            _ends([average(sizes)] if sizes else [], "{:.2f}".format)
-            for average, sizes in (
-                (median, [row.size for row in sized]),
-                (geometric_mean, [row.size for row in sized]),
-                (geometric_mean, plain),
-            )
+            _ends([average([row.size for row in some])] if some else [], "{:.2f}".format)
+            for average, some in averages
         ]
-        counted = [f"{len(rows)}", *(f"{of[kind]}" for kind in Standing)]
-        counted += [_decided(rows, some) for some in (hochberg, holm)]
-        empty = ["not run", *["-"] * (len(Standing) + 2)]
-        body.append([against(pair), *(counted if rows else empty), *ratios])
-    corrected = ["better, worse after Benjamini-Hochberg", "after Holm"]
-    means = ["median ratio", "mean ratio", "mean without integers"]
-    head = ["", "rows", *(standing.value for standing in Standing), *corrected, *means]
-    return markdown(head, body)
+        decided = [_decided(rows, some) if rows else "-" for some in (rows, *corrected)]
+        measured.append([against(pair), *decided, *ratios])
+    head = ["", "better, worse", "after Benjamini-Hochberg", "after Holm"]
+    head += ["median ratio", "mean ratio", "mean without integers"]
+    standings = [standing.value for standing in Standing]
+    return f"{markdown(['', 'rows', *standings], counted)}\n\n{markdown(head, measured)}"
 
 
 def claimed(every: Sequence[Results]) -> dict[Pair, list[Comparison]]:
