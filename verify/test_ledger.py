@@ -10,9 +10,10 @@ import pytest
 from pdai.experiments import results
 from pdai.experiments.verdicts import Outcome
 from reference.errors import InputError
+from verify.lib.digests import proofs_of
 from verify.lib.ledger import CLAIMS, FOLDER, NOTES, markdown, marked_tests, scopes_of
 from verify.lib.notes import with_head
-from verify.lib.record import Claim, Reading, Severity, read_claim
+from verify.lib.record import Claim, Reading, Severity, Tier, read_claim
 from verify.lib.report import controls, summary
 from verify.lib.results import result_of
 
@@ -129,6 +130,21 @@ def test_verdicts_follow_from_the_readings() -> None:
     assert verdict("ill-defined") == "ill-defined as printed"
 
 
+def test_a_tier_follows_from_theorems_and_from_what_tests_look_at() -> None:
+    claim = Claim("eq:a", "b", "c", (Reading("d", "true"),), "e")
+    assert claim.tier == Tier.BY_HAND
+    assert replace(claim, checks=Tier.RANDOM).tier == Tier.RANDOM
+    proved = replace(claim, checks=Tier.RANDOM, theorems=("F.v:g",))
+    assert proved.tier == Tier.MACHINE_PROVED
+    assert replace(proved, half="its first part").tier == Tier.HALF_MACHINE_PROVED
+    assert replace(proved, open="why").tier is None
+
+
+def test_only_a_claim_with_a_theorem_says_which_part_is_proved() -> None:
+    assert [c.id for c in CLAIMS if c.half and not c.theorems] == []
+    assert [c.id for c in CLAIMS if c.checks and c.theorems and not c.half] == []
+
+
 def test_control_the_head_of_a_note_follows_its_record_and_the_rest_stays() -> None:
     record = '```toml\nid = "eq:a"\n```\n'
     claim = Claim("eq:a", "b", "c", (Reading("d", "true"),), "e", ("F.v:g", "F.v:h"))
@@ -221,7 +237,7 @@ def test_theorems_of_the_ledger_are_in_the_files_they_name() -> None:
     for claim in CLAIMS:
         for theorem in claim.theorems:
             file, name = theorem.split(":")
-            words = (NOTES / "coq" / file).read_text().split()
+            words = proofs_of(file).read_text().split()
             assert name in words or f"{name}:" in words, theorem
 
 

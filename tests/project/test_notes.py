@@ -6,7 +6,7 @@ from pathlib import Path
 
 from docs.hooks import links
 from verify.lib.ledger import CLAIMS
-from verify.lib.record import Severity
+from verify.lib.record import Severity, Tier
 
 LABELS = {grade.label for grade in Severity}
 ROOT = Path(__file__).parents[2]
@@ -71,6 +71,14 @@ def test_what_does_not_hold_as_printed_is_counted_by_severity() -> None:
     stated = {row[0]: (int(row[1]), row[2]) for row in rows if row[0] in LABELS and len(row) == 3}
     count = Counter(claim.severity for claim in CLAIMS)
     assert stated == {grade.label: (count[grade], grade.value) for grade in Severity}
+
+
+def test_claims_are_counted_by_what_they_rest_on() -> None:
+    labels = {tier.label for tier in Tier}
+    rows = [line.strip("| ").split(" | ") for line in VERIFICATION.read_text().splitlines()]
+    stated = {row[0]: (int(row[1]), row[2]) for row in rows if row[0] in labels}
+    count = Counter(claim.tier for claim in CLAIMS)
+    assert stated == {tier.label: (count[tier], tier.value) for tier in Tier}
 
 
 def ungraded(errata: str) -> set[str]:

@@ -24,7 +24,7 @@ CLAIMS: tuple[Claim, ...] = tuple(
         key=lambda claim: (claim.order, claim.id),
     )
 )
-COLUMNS = ("claim", "about", "verdict", "severity", "checked on", "control", "tests", "Coq")
+COLUMNS = ("claim", "about", "verdict", "severity", "checked on", "control", "tests", "Coq", "tier")
 
 
 class Marked(NamedTuple):
@@ -86,6 +86,7 @@ def markdown(scopes: Mapping[str, str]) -> str:
                 or (f"[experiments](../pdai/experiments/README.md): {claim.experiment}")
                 * (claim.experiment is not None),
                 ", ".join(f"`{theorem.split(':')[1]}`" for theorem in claim.theorems),
+                claim.tier.label if claim.tier else "",
             )
         )
     return "".join(

@@ -49,7 +49,8 @@ def _said(claim: Claim) -> str:
         file, name = theorem.split(":")
         names.setdefault(file, []).append(f"`{name}`")
     proofs = "; ".join(
-        f"{', '.join(found)} in [{file}](coq/{file})" for file, found in names.items()
+        f"{', '.join(found)} in [{file}]({file if '/' in file else f'coq/{file}'})"
+        for file, found in names.items()
     )
     said = [f"Verdict: {claim.verdict}."]
     if claim.severity:
@@ -60,6 +61,8 @@ def _said(claim: Claim) -> str:
         said.append(f"Why: {claim.open}.")
     if proofs:
         said.append(f"In Coq: {proofs}.")
+    if claim.half:
+        said.append(f"Coq proves a part: {claim.half}")
     if tests := links_to_tests(claim):
         said.append(f"Tests: {', '.join(tests)}.")
     return " ".join(said)

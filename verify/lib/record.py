@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 from reference.errors import InputError, nearest, shown
 from reference.files import read_file
@@ -29,6 +29,24 @@ class Severity(Enum):
         return self.name.lower()
 
 
+class Tier(Enum):
+    """What a claim rests on; the value says it in words."""
+
+    MACHINE_PROVED = "Coq proves the statement, without axioms"
+    HALF_MACHINE_PROVED = "Coq proves an essential part; its note says which"
+    EXHAUSTIVE = "checked exactly on all cases up to a size, and proved by hand"
+    RANDOM = "checked exactly on random cases, and proved by hand"
+    BY_HAND = "proved by hand, with numbers that are checked"
+
+    @property
+    def label(self) -> str:
+        """The tier in a few words."""
+        return self.name.lower().replace("_", "-")
+
+
+Kind = TypeVar("Kind", Severity, Tier)
+
+
 class Reading(NamedTuple):
     """One way to read a statement, and whether it holds so."""
 
@@ -48,7 +66,9 @@ class Claim:
         readings: each reading of the text with its outcome; the first is the literal one. What a
             refuted claim is repaired to is a reading as well, the last, and it is true.
         control: which hypothesis is dropped or which edge is broken, and what must then be seen.
-        theorems: Coq theorems, as `File.v:name` in `proofs_notes/coq`.
+        theorems: Coq theorems, as `File.v:name` in `proofs_notes/coq`, or `checker/File.v:name`.
+        half: of a claim that Coq proves in part, which part; None of all others.
+        checks: without Coq, whether the tests are exhaustive, random, or of numbers by hand.
         severity: of a claim that does not hold as printed, the grade of its gravest failure; None
             of all others.
         experiment: for a claim that only training can settle, the experiment that does.
@@ -65,6 +85,8 @@ class Claim:
     readings: tuple[Reading, ...]
     control: str
     theorems: tuple[str, ...] = ()
+    half: str | None = None
+    checks: Tier | None = None
     severity: Severity | None = None
     experiment: str | None = None
     open: str | None = None
@@ -90,6 +112,15 @@ class Claim:
     def is_tested(self) -> bool:
         """Whether tests of the ledger decide it: neither training does, nor is it open."""
         return self.experiment is None and self.open is None
+
+    @property
+    def tier(self) -> Tier | None:
+        """What it rests on; None of a claim that is not tested."""
+        if not self.is_tested:
+            return None
+        if self.theorems:
+            return Tier.MACHINE_PROVED if self.half is None else Tier.HALF_MACHINE_PROVED
+        return self.checks or Tier.BY_HAND
 
     @property
     def note(self) -> str:
@@ -120,7 +151,8 @@ def read_claim(note: Path) -> Claim:
         printed=_printed(f"{note}: printed", record.get("printed")),
         readings=tuple(_reading(f"{note}: a reading", pair) for pair in record["readings"]),
         theorems=tuple(_theorem(f"{note}: a theorem", name) for name in record.get("theorems", ())),
-        severity=_severity(f"{note}: severity", record.get("severity")),
+        severity=_one_of(Severity, f"{note}: severity", record.get("severity")),
+        checks=_one_of(Tier, f"{note}: checks", record.get("checks")),
         order=record["order"],
     )
     _require(claim.readings, f"{note}: readings", [], "an array, of which the literal one is first")
@@ -129,7 +161,7 @@ def read_claim(note: Path) -> Claim:
     return claim
 
 
-_TEXTS = {"id", "title", "control", "experiment", "open", "section", "place", "formerly"}
+_TEXTS = {"id", "title", "control", "half", "experiment", "open", "section", "place", "formerly"}
 _NEEDED = ("id", "title", "order", "readings", "control")
 _OF_THE_PAPER = ("printed", "section", "place")
 
@@ -175,11 +207,11 @@ def _reading(what: str, pair: Any) -> Reading:
 
 
 def _theorem(what: str, name: object) -> str:
-    _require(re.fullmatch(r"\w+\.v:\w+", _text(what, name)), what, name, "File.v:name")
+    _require(re.fullmatch(r"(checker/)?\w+\.v:\w+", _text(what, name)), what, name, "File.v:name")
     return str(name)
 
 
-def _severity(what: str, value: object) -> Severity | None:
-    grades = {grade.label: grade for grade in Severity}
-    _require(value in (None, *grades), what, value, f"one of {', '.join(grades)}")
-    return grades.get(str(value))
+def _one_of(kinds: type[Kind], what: str, value: object) -> Kind | None:
+    labels: dict[str, Kind] = {kind.label: kind for kind in kinds}
+    _require(value in (None, *labels), what, value, f"one of {', '.join(labels)}")
+    return labels.get(str(value))

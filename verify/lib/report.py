@@ -9,7 +9,7 @@ from typing import Any
 from rich.table import Table
 
 from verify.lib.ledger import CLAIMS, marked_tests
-from verify.lib.record import Claim, Severity
+from verify.lib.record import Claim, Severity, Tier
 from verify.lib.results import result_of
 
 
@@ -54,7 +54,7 @@ def ledger_table(found: dict[str, Finding], claims: Sequence[Claim]) -> Table:
 
     The empirical and the open claims are shown beside all others.
     """
-    table = Table(title="Ledger of the paper's claims", show_lines=True)
+    table = Table(title=f"Ledger of the paper's claims\n{by_tier(claims)}", show_lines=True)
     table.add_column("claim", no_wrap=True)
     for name in ("verdict", "severity", "checked on", "control"):
         table.add_column(name)
@@ -74,6 +74,12 @@ def ledger_table(found: dict[str, Finding], claims: Sequence[Claim]) -> Table:
         grade = claim.severity.label if claim.severity else ""
         table.add_row(claim.id, claim.verdict, grade, *cells)
     return table
+
+
+def by_tier(claims: Iterable[Claim]) -> str:
+    """How many claims rest on a proof in Coq, on exhaustive checks, and so on."""
+    tiers = Counter(claim.tier for claim in claims)
+    return ", ".join(f"{tiers[tier]} {tier.label}" for tier in Tier)
 
 
 def summary(claims: Iterable[Claim]) -> str:
@@ -110,6 +116,8 @@ def _record(claim: Claim, finding: Finding) -> dict[str, object]:
         "severity": claim.severity.label if claim.severity else None,
         "control": claim.control,
         "theorems": list(claim.theorems),
+        "half": claim.half,
+        "tier": claim.tier.label if claim.tier else None,
         "experiment": claim.experiment,
         "open": claim.open,
         "outcome": result_of(claim),

@@ -1,0 +1,136 @@
+"""Digests of what is stated in Coq and in the paper, so that a change of a statement is seen.
+
+`python -m verify.lib.digests` writes them anew, after one has looked at what changed. A theorem's
+digest is over its statement, the variables and hypotheses of its sections, and every definition
+that these name, directly or not; one of the paper is over the environment that holds the label.
+"""
+
+import hashlib
+import json
+import os
+import re
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from reference.files import read_file, replace_file
+from verify.lib.ledger import CLAIMS, NOTES
+
+DIGESTS = NOTES / "digests.toml"
+# The paper's LaTeX is not part of the repository.
+PAPER = Path(os.environ.get("PDAI_PAPER", NOTES.parents[1] / "shared" / "paper"))
+STATED = ("Theorem", "Lemma", "Corollary")
+DEFINED = ("Definition", "Fixpoint", "Record", "Inductive")
+ASSUMED = ("Variable", "Variables", "Hypothesis", "Hypotheses", "Implicit", "Let")
+
+
+class Stated(NamedTuple):
+    """A definition or theorem, with what its sections assume."""
+
+    kind: str
+    name: str
+    text: str
+
+
+def proofs_of(file: str) -> Path:
+    """The Coq file that a record names."""
+    return NOTES / file if "/" in file else NOTES / "coq" / file
+
+
+def digest(text: str) -> str:
+    """Sixteen hexadecimal digits of a text, whose runs of white space count as one space."""
+    return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()[:16]
+
+
+def stated_in(source: str) -> Iterator[Stated]:
+    """The definitions and theorems of a Coq file, in order."""
+    source = re.sub(r"\(\*.*?\*\)", " ", source, flags=re.DOTALL)
+    sections: list[list[str]] = []
+    for sentence in re.split(r"\.(?=\s)", source):
+        words = sentence.split()
+        match words:
+            case ["Section", _]:
+                sections.append([])
+            case ["End", _] if sections:
+                sections.pop()
+            case [kind, *_] if kind in ASSUMED and sections:
+                sections[-1].append(sentence)
+            case [kind, name, *_] if kind in (*STATED, *DEFINED):
+                assumed = [line for section in sections for line in section]
+                yield Stated(kind, name.rstrip(":"), "\n".join([*assumed, sentence]))
+
+
+@cache
+def definitions() -> dict[str, list[str]]:
+    """By name, the texts in Coq that define it; a record defines its fields too."""
+    found: dict[str, list[str]] = {}
+    for path in sorted([*(NOTES / "coq").glob("*.v"), *(NOTES / "checker").glob("*.v")]):
+        for kind, name, text in stated_in(read_file(path, follow=True).decode()):
+            if kind in DEFINED:
+                fields = re.findall(r"(\w+) :", text) if kind == "Record" else []
+                for word in {name, *fields}:
+                    found.setdefault(word, []).append(text)
+    return found
+
+
+def theorem_digest(theorem: str) -> str:
+    """The digest of a theorem that a record names, `File.v:name`."""
+    file, name = theorem.split(":")
+    stated = stated_in(read_file(proofs_of(file), follow=True).decode())
+    texts = [text for kind, found, text in stated if kind in STATED and found == name]
+    for text in texts:
+        named = [t for word in re.findall(r"\w+", text) for t in definitions().get(word, [])]
+        texts.extend(t for t in dict.fromkeys(named) if t not in texts)
+    return digest("\n".join(texts))
+
+
+def label_digest(label: str, latex: str) -> str | None:
+    """The digest of the environment that holds a label; None without such a label."""
+    at = latex.find(f"\\label{{{label}}}")
+    begun = list(re.finditer(r"\\begin{([^}]+)}", latex[: max(at, 0)]))
+    for begin in reversed(begun):
+        if begin[1] == "document":
+            return None
+        end = latex.find(f"\\end{{{begin[1]}}}", begin.end())
+        if end > at:
+            return digest(latex[begin.start() : end])
+    return None
+
+
+def coq_digests() -> dict[str, str]:
+    """By name, of the theorems in the ledger."""
+    return {name: theorem_digest(name) for claim in CLAIMS for name in claim.theorems}
+
+
+def paper_digests() -> dict[str, str]:
+    """By label, of the claims whose names are labels, and of the whole text.
+
+    Raises:
+        FileNotFoundError: if the paper's LaTeX is not there.
+    """
+    files = sorted(PAPER.glob("*.tex"))
+    if not files:
+        raise FileNotFoundError(f"no LaTeX in {PAPER}: set PDAI_PAPER to the folder that has it")
+    latex = "\n".join(read_file(path, follow=True).decode() for path in files)
+    labels = {claim.id: label_digest(claim.id, latex) for claim in CLAIMS if claim.printed}
+    return {label: made for label, made in labels.items() if made} | {"whole": digest(latex)}
+
+
+def stored() -> dict[str, dict[str, str]]:
+    """The digests that were written: `coq` and `paper`."""
+    return tomllib.loads(read_file(DIGESTS).decode())
+
+
+def _write() -> None:
+    tables = {"coq": coq_digests(), "paper": paper_digests()}
+    lines = ["# Written by `python -m verify.lib.digests`: look at what changed before."]
+    for table, made in tables.items():
+        lines += ["", f"[{table}]"]
+        lines += [f"{json.dumps(name)} = {json.dumps(made[name])}" for name in sorted(made)]
+    replace_file(DIGESTS, ("\n".join(lines) + "\n").encode())
+
+
+if __name__ == "__main__":
+    _write()
