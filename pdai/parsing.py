@@ -3,8 +3,9 @@
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stderr
-from dataclasses import make_dataclass
+from dataclasses import MISSING, field, fields, make_dataclass
 from importlib import import_module
+from inspect import getdoc
 from io import StringIO
 from itertools import takewhile
 from typing import Annotated, Any, Union
@@ -45,7 +46,22 @@ def load_command(name: str, arguments: Sequence[str]) -> type[Any]:
     """The class of a command, with the options that the arguments after its name choose."""
     module, attribute = COMMANDS[name]
     command: Any = getattr(import_module(f"pdai.commands.{module}"), attribute)
-    return command if isinstance(command, type) else command(arguments)
+    if not isinstance(command, type):
+        return command(arguments)  # type: ignore[no-any-return]
+    is_short = ALL not in arguments and not HELP.isdisjoint(arguments)
+    return _with_few_options(command) if is_short and hasattr(command, "COMMON") else command
+
+
+def _with_few_options(command: Any) -> type[Any]:
+    """A command whose help shows the options that its attribute `COMMON` names."""
+    hidden = [
+        (part.name, Annotated[part.type, tyro.conf.Suppress], field(default=part.default))
+        for part in fields(command)
+        if part.name not in command.COMMON and part.default is not MISSING
+    ]
+    made = make_dataclass(command.__name__, hidden, bases=(command,), kw_only=True, frozen=True)
+    made.__doc__ = getdoc(command)
+    return made
 
 
 def problems(command: str) -> Sequence[str]:

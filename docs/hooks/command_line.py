@@ -13,13 +13,18 @@ CHOSEN = {"train": ("six6",), "distribute": ("sets",), "stream": ("preference",)
 
 def command_line_page() -> str:
     """The help of every command, as Markdown."""
-    parts = ["# Command line\n\nWhat `pdai COMMAND --help` prints. `pdai train` shows the common "]
-    parts.append("options; with `--help-all` those of the chosen parts, here of `six6`.\n\n")
+    parts = [
+        "# Command line\n\nWhat `pdai COMMAND --help` prints. `pdai train` and `pdai certify` "
+    ]
+    parts.append(
+        "show the common options; with `--help-all` all of them, for `train` those of the "
+    )
+    parts.append("chosen parts, here of `six6`.\n\n")
     parts.append(_block(()))
     for name in COMMANDS:
         words = (name, *CHOSEN.get(name, ()))
         parts.append(f"## pdai {' '.join(words)}\n\n{_block(words)}")
-        if name == "train":
+        if name in ("train", "certify"):
             parts.append(f"With `--help-all`:\n\n{_block((*words, '--help-all'))}")
     return "".join(parts)
 
@@ -35,7 +40,7 @@ def help_of(words: tuple[str, ...]) -> str:
     os.environ["COLUMNS"] = "100"
     try:
         with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
-            parse([*words, "--help"])
+            parse([*words, *(() if "--help-all" in words else ("--help",))])
     except InputError as error:
         raise RuntimeError(f"pdai {' '.join(words)} --help: {error}") from error
     finally:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import tyro
 
@@ -28,7 +28,7 @@ class Certify(CertifyOptions, Accepting):
     The sampler is a run, a function from a state to a row of probabilities, recorded trajectories,
     or bare samples. The report has the first regime that the inputs allow: E, everything is
     enumerated, exact; Z, log Z is known or bounded; S, samples of the target are given; N, neither,
-    only lower bounds.
+    only lower bounds. --help-all shows every option.
 
     Try:
         pdai certify runs/lines-gru-0 --certificate lines.json
@@ -37,6 +37,12 @@ class Certify(CertifyOptions, Accepting):
         generator | pdai certify - --law weights.csv --fail-above 0.05
         pdai certify samples.txt --law uniform --solutions formula.cnf
     """
+
+    # The options that --help shows.
+    COMMON: ClassVar = (
+        *("law", "support", "solutions", "problem", "log_z", "target", "samples", "level"),
+        *("fail_above", "json", "certificate"),
+    )
 
     sampler: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="SAMPLER")]
     """A run folder, MODULE:NAME of a function or of an object with draw(count), a file of samples

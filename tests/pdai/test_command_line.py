@@ -74,6 +74,18 @@ def test_help_shows_the_parts_and_few_options_and_help_all_the_rest(
     assert "--help-all shows every option" in words["--help"]
 
 
+def test_help_of_certify_shows_few_options_and_help_all_the_rest(tmp_path: Path) -> None:
+    options = []
+    for flag in ("--help", "--help-all"):
+        shown = answer("certify", flag, cwd=tmp_path).stdout
+        assert "--help-all shows every option" in " ".join(shown.split())
+        options.append(set(re.findall(r"│ (--[a-z][a-z-]*)", shown)))
+    assert len(options[0]) <= 12
+    assert options[0] < options[1]
+    assert {"--law", "--fail-above", "--solutions"} <= options[0]
+    assert {"--tighten", "--keep", "--table"} <= options[1] - options[0]
+
+
 def test_the_common_options_have_the_defaults_of_the_parts() -> None:
     for line in ("lines", "six6 --dynamics gaussian", "graphs"):
         scanned = scan([*line.split(), "--help"], "six6")
