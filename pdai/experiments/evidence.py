@@ -161,7 +161,7 @@ def beside_the_paper(every: Sequence[Results]) -> str:
             paper = " / ".join(f"{number:g}" for number in papers) or "no number"
             why = experiment.explained if not place else "as above"
             body.append([name, paper, *_ours(results, row), why])
-    head = ["", "paper: without / with memory", "here, the same two", "at its best, GRU+"]
+    head = ["", "paper: without / with memory", "here, the same two", "here: SRWM+ / GRU+"]
     return markdown([*head, "explained by"], body)
 
 
