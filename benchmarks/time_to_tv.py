@@ -25,7 +25,6 @@ from fast.training.trainer import make_trainer
 from reference.metrics import total_variation
 
 DISTANCES = (0.2, 0.1, 0.05, 0.02, 0.01)
-BEFORE = {"table_rows": 0}
 TASKS: dict[str, dict[str, Any]] = {
     "grid 16^2": {"task": "grid", "side": 16},
     "grid 8^4": {"task": "grid", "side": 8, "dimension": 4},
@@ -47,20 +46,17 @@ TASKS: dict[str, dict[str, Any]] = {
         ]
     },
 }
-BEFORE_STRUCTURE = {
-    **BEFORE,
-    "anneal": 0.0,
-    "p_b": "uniform",
-    "epsilon": 1.0,
-    "epsilon_until": 0.8,
+# The options that had other defaults.
+BEFORE: dict[str, dict[str, Any]] = {
+    "six6": {"table_rows": 0, "parameters": 40_000, "batch": 128, "steps": 20_000},
+    "structure": {"anneal": 0.0, "p_b": "uniform", "epsilon": 1.0, "epsilon_until": 0.8},
 }
 
 
 def contestants(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """What is compared on a task, by name."""
-    before = BEFORE_STRUCTURE if options["task"] == "structure" else BEFORE
     return {
-        "before": {**options, **before},
+        "before": {**options, **BEFORE.get(options["task"], {})},
         "now": dict(options),
         "now, GRU+": {**options, "dynamics": "gru", "skip": True},
     }

@@ -33,7 +33,7 @@ def prepare(length: int) -> Ready:
     problem = TableSequences("ACGT", length, "prepend-append", table, 3)
     environment = make_environment(problem)
     enumeration = enumerate_environment(problem, environment)
-    config = configure("six6", dynamics="gru")
+    config = configure("six6", dynamics="gru", parameters=40_000, table_rows=0)
     policy = make_policy(config, environment, key=jax.random.key(0))
     return Ready(policy, enumeration, time.perf_counter() - started)
 

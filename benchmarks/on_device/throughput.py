@@ -26,7 +26,7 @@ from fast.training.trainer import make_trainer
 TASKS: dict[str, tuple[str, dict[str, Any]]] = {
     "hypergrid 8^2": ("grid", {"side": 8, "dimension": 2}),
     "hypergrid 16^4": ("grid", {"side": 16, "dimension": 4}),
-    "SIX6": ("six6", {}),
+    "SIX6": ("six6", {"parameters": 40_000, "table_rows": 0}),
     "hypergrid 32^4": ("grid", {"side": 32, "dimension": 4}),
     "bits, 120 in words of 8": ("bits", {"length": 120, "word": 8, "build": "append"}),
     "Ising, 36 spins": ("ising", {}),
