@@ -1,7 +1,17 @@
-"""The pictures of the page on concepts: a small graph, its lift, and a policy on it."""
+"""The pictures of concepts (a small graph, its lift, a policy on it) and of judged losses."""
+
+import json
 
 import reference as r
+from examples.losses.vectors import FOLDER, policy_of
 from reference.show import svg
+
+# The counterexamples that are drawn, by the names of their pictures.
+WRONG = {
+    "hole": "replay-local-search-a-teacher-a-hole-in-the-support",
+    "ppo": "plain-ppo-or-a2c-with-an-entropy-bonus-a-tree-of-three-equal-rewards",
+    "ways": "soft-rl-without-correction-pcl-sql-several-ways",
+}
 
 
 class Fork:
@@ -26,4 +36,6 @@ def pictures() -> dict[str, str]:
     p_b = r.BackwardPolicy.uniform(lifted.dag, r.RATIONAL)
     p_f, _ = r.forward_from_backward(p_b, r.enumerate_rewards(Fork(), dag))
     drawn = {"graph": dag, "lift": lifted, "policy": p_f}
+    for name, file in WRONG.items():
+        drawn[name] = policy_of(json.loads((FOLDER / f"{file}.json").read_text()))
     return {f"{name}.svg": svg(what) or "" for name, what in drawn.items()}

@@ -89,7 +89,7 @@ def counterexample(landscape: Landscape, minimum: Minimum) -> Counterexample:
         small, its = _rounded(landscape, vector, landscape.floor, least)
         if its <= landscape.floor:
             shares, loss = small, its
-    return _written(landscape, shares, loss, certain)
+    return at_rows(landscape, shares, loss, certain)
 
 
 def _rounded(
@@ -137,10 +137,17 @@ def _candidates(logits: Floats) -> Iterator[tuple[Fraction, ...]]:
             yield row
 
 
-def _written(
+def at_rows(
     landscape: Landscape, rounded: Sequence[tuple[Fraction, ...]], loss: float, level: float
 ) -> Counterexample:
-    """The counterexample with given rational rows."""
+    """The counterexample with given rational rows, one for each of `landscape.rows`.
+
+    Args:
+        landscape: the loss.
+        rounded: the rows.
+        loss: the loss at these rows.
+        level: the largest loss at which they count as a minimum.
+    """
     instance = landscape.instance
     dag = instance.lifted.dag
     values = [Fraction(1)] * len(dag.edges)

@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 
 from examples.forward_looking import ForwardLooking
+from examples.losses.graphs import with_potential
 from examples.stop_balance import StopBalance
 from fast.balance.losses import DetailedBalance, db_residuals
 from fast.balance.steps import Steps, evaluate
@@ -22,49 +22,17 @@ from fast.checking.instances import (
     STOPS,
     TRIANGLE,
     Instance,
-    WrittenProblem,
     all_trajectories,
     make_instance,
     stop_instances,
 )
 from fast.checking.loss import LossReport, check_loss
 from fast.checking.tabular_policy import balanced_sampler, perturbed
-from fast.environments import TabularEnvironment
 from reference import History
 from reference.errors import InputError
 from tests.fast.test_check_loss import certain
 
 pytestmark = pytest.mark.long
-
-
-class WithPotential(TabularEnvironment):
-    """Tables with a potential beside them."""
-
-    potentials: Any = None
-
-    def log_potential(self, state: Any) -> Any:
-        return self.potentials[state.node]
-
-
-def with_potential(
-    problem: WrittenProblem, changed: Mapping[str, float], dynamics: Any = None
-) -> Instance:
-    """Potentials sin(1), sin(2), ... inside and `log R` at the ends, but for those given."""
-    instance = make_instance("with potential", problem, dynamics, WithPotential)
-    dag = instance.lifted.base
-    potentials = np.sin(1 + np.arange(len(dag.labels)))
-    for x, reward in zip(dag.terminals, instance.rewards, strict=True):
-        potentials[x] = math.log(reward)
-    for label, value in changed.items():
-        potentials[dag.index[label]] = value
-    with jax.enable_x64(True):
-        environment = eqx.tree_at(
-            lambda made: made.potentials,
-            instance.environment,
-            jnp.asarray(potentials),
-            is_leaf=lambda leaf: leaf is None,
-        )
-    return dataclasses.replace(instance, environment=environment)
 
 
 def check(loss: Any, *instances: Instance) -> LossReport:

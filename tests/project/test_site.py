@@ -73,7 +73,8 @@ def test_the_api_has_every_room() -> None:
 
 def test_pictures_are_drawn() -> None:
     drawn = pictures.pictures()
-    assert set(drawn) == {"graph.svg", "lift.svg", "policy.svg"}
+    names = {"graph", "lift", "policy", "hole", "ppo", "ways"}
+    assert set(drawn) == {f"{name}.svg" for name in names}
     assert all(text.startswith("<svg") for text in drawn.values())
     # The lift has two states above c.
     assert "s→a→c" in drawn["lift.svg"]
