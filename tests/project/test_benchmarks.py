@@ -20,9 +20,11 @@ import numpy as np
 import pytest
 from jax import lax
 
+from benchmarks import gpu_program
 from benchmarks.harness import Spread, Table, in_turns, ratios
 from benchmarks.on_device.budget import Budget, Row
 from benchmarks.on_device.program import cost, waits
+from benchmarks.on_device.targets import Target
 from benchmarks.peers.bits import AnyOrderBits
 from fast.laws.enumeration import enumerate_environment
 from reference.errors import InputError
@@ -179,6 +181,24 @@ def test_without_loops_the_bytes_are_those_that_xla_counts() -> None:
     analysis = compiled.cost_analysis()
     assert isinstance(analysis, dict)
     assert cost(compiled.as_text()).bytes == pytest.approx(analysis["bytes accessed"], rel=0.3)
+
+
+def test_a_program_over_its_budget_or_that_waits_is_wrong() -> None:
+    for kernels, told, right in ((10, "", True), (11, "", False), (10, "float64", False)):
+        found = gpu_program.checked({"kernels": kernels, "waits": told}, 10)
+        assert found["right"] == right
+
+
+def test_without_the_compiler_nothing_is_said_to_be_compiled(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def absent(_: Target) -> None:
+        raise RuntimeError("no plugin for cuda")
+
+    monkeypatch.setattr(Target, "sharding", absent)
+    monkeypatch.setattr(sys, "argv", ["gpu_program.py"])
+    assert gpu_program.main() == gpu_program.NO_WHEEL
+    assert capsys.readouterr().out.startswith("NOT COMPILED: programs for a GPU")
 
 
 MODES = ((0, 1, 1, 0), (1, 1, 1, 1))
