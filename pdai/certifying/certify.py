@@ -12,6 +12,7 @@ from pdai.certifying.options import CertifyOptions
 from pdai.certifying.sources import (
     DrawingSource,
     FunctionSource,
+    PricedSource,
     RecordSource,
     SamplerSource,
     SampleSource,
@@ -120,6 +121,8 @@ def certificate_of(what: Any, problem: Any, options: CertifyOptions) -> Certific
     options = options.checked()
     problem, options = _listed(problem, options)
     source = source_of(what, problem, options)
+    if options.log_prob is not None:
+        source = PricedSource(source, options.log_prob)
     if isinstance(options.target, str | Path):
         record = read_record(Path(options.target), source.target.texts())
         options = replace(options, target=record.terminals)
@@ -388,7 +391,9 @@ def _sampled(
         exact = None if known_means is None else known_means()
         lines += means.lines(options.level, result.interval, exact)
     notes = [EACH, *notes, *known.notes, *sampler.findings()]
-    shown = result.interval, "trajectories", options.level, result.samples
+    if source.of == "terminals":
+        notes.remove(TRAJECTORIES)
+    shown = result.interval, source.of, options.level, result.samples
     return Certificate(known.regime, *shown, lines, notes)
 
 

@@ -60,6 +60,8 @@ class CertifyOptions:
         None
     )
     """The logarithms of the weights of the law by value, in nats."""
+    log_prob: Annotated[Callable[[Any], Any] | None, _NAME] = None
+    """A function from a sampled value to its log-probability under the sampler, in nats."""
     p_b: Annotated[Callable[[Any], Any] | None, _NAME] = None
     """A function from a state to a row over its parents; by default uniform."""
     takes: Takes = "state"
@@ -101,7 +103,7 @@ class CertifyOptions:
         """
         loaded = {
             name: load_object(spec, "function", "my_module:name")
-            for name in ("p_b", "features")
+            for name in ("p_b", "features", "log_prob")
             if isinstance(spec := getattr(self, name), str)
         }
         # Any kind of number is accepted.

@@ -25,7 +25,14 @@ from reference.certificates.importance import Walks
 from reference.certificates.inputs import values_of
 from reference.certificates.laws import Law
 from reference.certificates.policies import BackwardRows, ForwardRows
-from reference.certificates.recorded import REWARD_TOLERANCE, Recorded, read_record
+from reference.certificates.recorded import (
+    PRICED,
+    REWARD_TOLERANCE,
+    Record,
+    Recorded,
+    priced,
+    read_record,
+)
 from reference.certificates.state_texts import FOLLOWED, Outside
 from reference.certificates.walks import LogRewards, Sampler, Walker
 from reference.errors import InputError, TooLargeError, check_hashable, check_type, plain, shown
@@ -33,7 +40,7 @@ from reference.loading import name_of
 from reference.marginals import marginal
 from reference.problems.circuits import Circuit
 from reference.sources import digest_of
-from reference.user_code import called
+from reference.user_code import Asked, Of, called, number_or_infinite
 
 
 def outside_note(outside: Sequence[Hashable], count: int) -> str:
@@ -73,9 +80,11 @@ class SamplerSource:
         target: the target of its problem.
         notes: remarks for readers.
         samples: bare terminal states, where they are all that is known; else None.
+        of: what the probabilities of its draws are of.
     """
 
     notes: Sequence[str] = ()
+    of: str = "trajectories"
     samples: Sequence[Hashable] | None = None
 
     def __init__(self, name: str, target: Target):
@@ -173,7 +182,7 @@ class FunctionSource(SamplerSource):
 
 
 class RecordSource(SamplerSource):
-    """A CSV file of recorded trajectories, or of bare terminal states.
+    """A file of recorded trajectories, or of terminal states, bare or with `log_prob`.
 
     Raises:
         InputError: if the file cannot be read, or bare samples come without a problem.
@@ -182,6 +191,8 @@ class RecordSource(SamplerSource):
     def __init__(self, path: Path, target: Target):
         super().__init__(str(path), target)
         self._record = record = read_record(path, target.texts(), tolerant=True)
+        if record.numbers is not None and PRICED in record.numbers:
+            self._record, self.of = priced(record, target.problem), "terminals"
         if record.numbers is not None:
             return
         if target.problem is None:
@@ -193,6 +204,36 @@ class RecordSource(SamplerSource):
             self.notes = (outside_note(record.outside, len(record.terminals)),)
         elif isinstance(target.problem, Circuit):
             self.samples, self.notes = inside(record.terminals, target)
+
+    def walker(self) -> Recorded:
+        return Recorded(self._record, self.target.problem)
+
+
+class PricedSource(SamplerSource):
+    """Bare samples, and a function from a terminal state to its log-probability.
+
+    Raises:
+        InputError: if the samples are no bare ones inside of the target, or a log-probability is no
+            number.
+    """
+
+    of = "terminals"
+
+    def __init__(self, source: SamplerSource, log_prob: Callable[[Any], Any]):
+        super().__init__(source.name, source.target)
+        samples = source.samples
+        if samples is None or source.target.problem is None:
+            raise InputError("log_prob is of bare samples beside a law or problem: leave it out")
+        if any(isinstance(x, Outside) for x in samples):
+            raise InputError(
+                "samples lie outside of the target, where log_prob does not help: leave it out"
+            )
+        name = getattr(log_prob, "__name__", type(log_prob).__name__)
+        asked = Asked(
+            "log_prob", name, log_prob, lambda log, x: number_or_infinite(log, Of("log_prob", x))
+        )
+        logs = np.array([asked(x) for x in samples])
+        self._record = priced(Record(list(samples), {PRICED: logs}), source.target.problem)
 
     def walker(self) -> Recorded:
         return Recorded(self._record, self.target.problem)

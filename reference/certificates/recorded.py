@@ -15,6 +15,10 @@ from reference.errors import InputError, shown
 
 NUMBERS = ("log_p_f", "log_p_b", "log_reward")
 COLUMNS = ("terminal", *NUMBERS)
+# The column of terminal states with their log-probabilities under the sampler.
+PRICED = "log_prob"
+# The most by which probabilities of distinct states may sum to more than 1: float32.
+EXCESS = 1e-4
 # The largest difference of a recorded log reward from the problem's, relative to its size: float32.
 REWARD_TOLERANCE = 1e-4
 
@@ -24,7 +28,8 @@ class Record(NamedTuple):
 
     Attributes:
         terminals: terminal states; `Outside()` for a sample that is not terminal.
-        numbers: `log p_F`, `log p_B`, `log R` per trajectory, in nats; None for bare samples.
+        numbers: `log p_F`, `log p_B`, `log R` per trajectory, in nats, or `log_prob` alone; None
+            for bare samples.
         outside: the texts of bare samples that are not terminal states.
     """
 
@@ -37,8 +42,8 @@ def read_record(path: Path, texts: StateTexts, *, tolerant: bool = False) -> Rec
     """Reads a file of samples, of a kind that `read_rows` reads.
 
     Without a header each line is a terminal state. A header names the columns: `terminal`, and for
-    trajectories `log_p_f`, `log_p_b` and `log_reward`, in nats. It may be called `state`, as
-    `pdai sample` does.
+    trajectories `log_p_f`, `log_p_b` and `log_reward`, in nats, or for terminal states `log_prob`.
+    It may be called `state`, as `pdai sample` does.
 
     Args:
         path: the file.
@@ -62,7 +67,8 @@ def read_record(path: Path, texts: StateTexts, *, tolerant: bool = False) -> Rec
     few = tolerant and bare and texts.listed and 2 * len(outside) < len(states)
     if wrong and not (few and isinstance(wrong, OutsideError)):
         raise InputError(f"{str(path)!r}: {wrong}")
-    numbers = None if bare else {name: _numbers(path, name, columns[name]) for name in NUMBERS}
+    names = [name for name in columns if name != "terminal"]
+    numbers = None if bare else {name: _numbers(path, name, columns[name]) for name in names}
     return Record(states, numbers, outside)
 
 
@@ -89,7 +95,7 @@ def _columns(path: Path) -> tuple[dict[str, Sequence[str]], bool]:
     numbered = read_rows(path)
     rows = [row for _, row in numbered]
     header = ["terminal"]
-    known = {"state", *COLUMNS}
+    known = {"state", PRICED, *COLUMNS}
     first = rows[0] if rows else []
     is_named = bool(rows) and not numbered[0][0]
     has_header = is_named or first == header or (len(first) > 1 and not known.isdisjoint(first))
@@ -98,11 +104,13 @@ def _columns(path: Path) -> tuple[dict[str, Sequence[str]], bool]:
         header = ["terminal" if name == "state" else name for name in names]
     if not rows:
         raise InputError(f"{str(path)!r} has no samples: one terminal state per line")
-    if set(header) not in ({"terminal"}, set(COLUMNS)) or len(set(header)) < len(header):
+    if set(header) not in ({"terminal"}, {"terminal", PRICED}, set(COLUMNS)) or len(
+        set(header)
+    ) < len(header):
         raise InputError(
             f"{str(path)!r} has the columns {', '.join(header)}, but must have "
-            f"{', '.join(COLUMNS)}, or terminal alone: add those that are missing, and leave "
-            "others out (for a count, repeat the line: each is one sample)"
+            f"{', '.join(COLUMNS)}, or terminal, {PRICED}, or terminal alone: add those that are "
+            "missing, and leave others out (for a count, repeat the line: each is one sample)"
         )
     for number, row in enumerate(rows, 1):
         if len(row) != len(header):
@@ -131,6 +139,35 @@ def _number(text: str) -> float:
         return math.nan if "_" in text or not text.isascii() else float(text)
     except ValueError:
         return math.nan
+
+
+def priced(record: Record, problem: Any) -> Record:
+    """Terminal states with `log_prob` as trajectories of one step, with the problem's rewards.
+
+    Raises:
+        InputError: if there is no problem, a state has two probabilities, or those of distinct
+            states sum to more than 1.
+    """
+    assert record.numbers is not None
+    if problem is None:
+        raise InputError(f"{PRICED} is given without a target: give a problem, or a law")
+    logs = np.asarray(record.numbers[PRICED], float)
+    by_state: dict[Hashable, float] = {}
+    for x, log in zip(record.terminals, logs.tolist(), strict=True):
+        if not abs(by_state.setdefault(x, log) - log) <= EXCESS:
+            raise InputError(
+                f"{shown(x)} has the {PRICED} {by_state[x]:g} and {log:g}: one sampler has one"
+            )
+    total = math.fsum(math.exp(min(log, 1.0)) for log in by_state.values())
+    if total > 1 + EXCESS:
+        raise InputError(
+            f"the probabilities of {len(by_state):,} distinct samples sum to {total:.6g}, more "
+            f"than 1: {PRICED} must be a normalised log-probability, in nats"
+        )
+    own = LogRewards(problem)
+    reward = np.array([own(x).value for x in record.terminals])
+    columns = dict(zip(NUMBERS, (logs, np.zeros(len(logs)), reward), strict=True))
+    return Record(record.terminals, columns)
 
 
 class Recorded:
