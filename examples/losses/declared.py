@@ -1,4 +1,4 @@
-"""Losses for another law, which they declare: relative trajectory balance, and sums of samplers."""
+"""Losses for another law, which they declare: relative trajectory balance, and boosting."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -31,6 +31,25 @@ class RelativeBalance(TrajectoryLoss):
         return jnp.mean((log_z + jnp.sum(steps.log_p_f - prior, -1) - steps.log_reward) ** 2)
 
 
+@dataclass(frozen=True)
+class Boosted(RelativeBalance):
+    """Trajectory balance of a mixture: a first sampler, here the uniform one, with flow `first`."""
+
+    reads_backward = True
+    first: float = 0.25
+
+    def value(self, steps: Steps, log_z: Any, key: Any) -> Any:
+        before = jnp.where(steps.active, steps.context, 0.0).sum(-1) + jnp.log(self.first)
+        both = jnp.logaddexp(before, log_z + steps.log_p_f.sum(-1))
+        return jnp.mean((both - steps.log_p_b.sum(-1) - steps.log_reward) ** 2)
+
+
+def reward_left(graph: Instance) -> tuple[Fraction, ...]:
+    """`R(x)` less a quarter of the law of the uniform policy."""
+    first = marginal(ForwardPolicy.uniform(graph.lifted.dag, RATIONAL))
+    return tuple(reward - p / 4 for p, reward in zip(first, graph.rewards, strict=True))
+
+
 def prior_times_reward(graph: Instance) -> tuple[Fraction, ...]:
     """`p(x) R(x)`, p the law of the uniform policy."""
     prior = marginal(ForwardPolicy.uniform(graph.lifted.dag, RATIONAL))
@@ -47,5 +66,15 @@ JUDGED = (
         {TREE: "other law", WAYS: "other law", MEMORY: "other law"},
         "prior(x) R(x)",
         law=prior_times_reward,
+    ),
+    Judged(
+        "boosted samplers",
+        "2511.09677; as read",
+        "(log(Z_1 p_1(tau) + Z_2 p_F(tau)) - log p_B(tau|x) - log R(x))^2, p_1 fixed",
+        "right for another law",
+        Boosted(),
+        {TREE: "other law", WAYS: "other law", MEMORY: "other law"},
+        "R(x) - Z_1 p_1(x), so that both together have R; no zero unless Z_1 p_1 <= R p_B",
+        law=reward_left,
     ),
 )
