@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +18,14 @@ JSON_LINES = (".jsonl", ".ndjson")
 ARRAY = ".npy"
 FILES = (".csv", ".txt", ".tsv", ARRAY, *JSON_LINES)
 
-Rows = list[tuple[int, list[str]]]
 
+def read_rows(path: Path) -> tuple[list[str] | None, list[list[str]]]:
+    """The names of the columns of a file, where they are keys, and its lines, as rows of texts.
 
-def read_rows(path: Path) -> Rows:
-    """The rows of a file, as texts, each with the number of its line; empty lines are left out.
-
-    The file is CSV; or JSON lines (.jsonl, .ndjson), each a value or an object, whose keys are then
-    the first row, with the number 0; or an array of NumPy (.npy) with a value or a row for each
-    sample. A list is written as Python writes a tuple. On the standard input (`-`), lines of JSON
-    are known by the first, which must be a list or an object, and an array by its first bytes.
+    The file is CSV, whose names are a row; or JSON lines (.jsonl, .ndjson), each a value or an
+    object; or an array of NumPy (.npy) with a value or a row for each sample. A list is written as
+    Python writes a tuple. On the standard input (`-`), lines of JSON are known by the first, which
+    must be a list or an object, and an array by its first bytes. An empty line is an empty row.
 
     Raises:
         InputError: if the file cannot be read, or breaks the rules of its kind.
@@ -36,15 +33,14 @@ def read_rows(path: Path) -> Rows:
     is_stream = str(path) == STDIN
     content = sys.stdin.buffer.read() if is_stream else read_file(path, follow=True)
     if path.suffix == ARRAY or (is_stream and content.startswith(np.lib.format.MAGIC_PREFIX)):
-        return [*enumerate(_array_rows(path, content), 1)]
+        return None, _array_rows(path, content)
     try:
         text = content.decode("utf-8-sig")
         if path.suffix in JSON_LINES or (is_stream and _begins_with_json(text)):
-            return [*_json_rows(path, text)]
-        rows = list(enumerate(csv.reader(io.StringIO(text, newline="")), 1))
+            return _json_rows(path, text)
+        return None, list(csv.reader(io.StringIO(text, newline="")))
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{str(path)!r} cannot be read as CSV ({error})") from None
-    return [(line, row) for line, row in rows if row]
 
 
 def _begins_with_json(text: str) -> bool:
@@ -55,29 +51,29 @@ def _begins_with_json(text: str) -> bool:
         return False
 
 
-def _json_rows(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
+def _json_rows(path: Path, text: str) -> tuple[list[str] | None, list[list[str]]]:
     names: list[str] | None = None
-    is_first = True
+    rows: list[list[str]] = []
     for line, written in enumerate(text.splitlines(), 1):
         if not written.strip():
+            rows.append([])
             continue
         try:
             value = parsed_json(written)
         except ValueError as error:
             raise InputError(f"{str(path)!r}, line {line} is no JSON ({error})") from None
-        if is_first and isinstance(value, dict):
+        if isinstance(value, dict) and not any(rows):
             names = [*value]
-            yield 0, names
         if names is None and not isinstance(value, dict):
-            yield line, [_text(path, line, value)]
+            rows.append([_text(path, line, value)])
         elif names is not None and isinstance(value, dict) and value.keys() == {*names}:
-            yield line, [_text(path, line, value[name]) for name in names]
+            rows.append([_text(path, line, value[name]) for name in names])
         else:
             keys = "a value" if names is None else f"an object with {', '.join(names)}"
             raise InputError(
                 f"{str(path)!r}, line {line} is {shown(value)}, but must be {keys}, as the first is"
             )
-        is_first = False
+    return names, rows
 
 
 def _text(path: Path, line: int, value: Any) -> str:
@@ -93,13 +89,12 @@ def _tupled(value: Any) -> Any:
     return tuple(map(_tupled, value)) if isinstance(value, list) else value
 
 
-def _array_rows(path: Path, content: bytes) -> Iterator[list[str]]:
+def _array_rows(path: Path, content: bytes) -> list[list[str]]:
     try:
         array = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
     except Exception as error:  # on damaged bytes, NumPy raises many kinds
         raise InputError(f"{str(path)!r} is no array of NumPy ({error})") from None
-    for value in values_of(array, repr(str(path))):
-        yield [str(value)]
+    return [[str(value)] for value in values_of(array, repr(str(path)))]
 
 
 def values_of(array: np.ndarray[Any, Any], owner: str) -> list[Any]:

@@ -6,11 +6,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reference.certificates.inputs import Rows, read_rows
+from reference.certificates.inputs import read_rows
 from reference.errors import InputError, check_hashable, plain, shown
 from reference.problems.base import MAX_LOG_REWARD, exponential
 from reference.problems.columns import DECIMAL
 from reference.user_code import Of, exact, number_or_infinite
+
+# A row of texts with the number of its line.
+Numbered = tuple[int, list[str]]
 
 
 class Start(NamedTuple):
@@ -146,18 +149,22 @@ def read_weights(path: Path, of: str) -> Mapping[Hashable, Fraction]:
     return from_logs(law) if other == "log_weight" else law
 
 
-def _rows(path: Path, *headers: tuple[str, ...]) -> tuple[tuple[str, ...], Rows]:
-    """The names of the columns of a file, by default the first header, and its rows."""
-    rows = read_rows(path)
-    names = headers[0]
-    if rows and any(sorted(rows[0][1]) == sorted(header) for header in headers):
-        names, rows = tuple(rows[0][1]), rows[1:]
-    wanted = "a value" if len(names) == 1 else "a value and its weight"
-    if rows and not rows[0][0]:
+def _rows(path: Path, *headers: tuple[str, ...]) -> tuple[Sequence[str], Sequence[Numbered]]:
+    """The names of the columns of a file, by default the first header, and its rows by line."""
+    names: Sequence[str] | None
+    names, lines = read_rows(path)
+    rows = [(line, row) for line, row in enumerate(lines, 1) if row]
+    known = [sorted(header) for header in headers]
+    if names is not None and sorted(names) not in known:
         raise InputError(
-            f"{str(path)!r} has the columns {', '.join(rows[0][1])}, but must have "
+            f"{str(path)!r} has the columns {', '.join(names)}, but must have "
             f"{' or '.join(map(', '.join, headers))}"
         )
+    if names is None and rows and sorted(rows[0][1]) in known:
+        (_, names), *rows = rows
+    if names is None:
+        names = headers[0]
+    wanted = "a value" if len(names) == 1 else "a value and its weight"
     if not rows:
         raise InputError(f"{str(path)!r} lists no value: write {wanted} in each line")
     for line, row in rows:

@@ -92,16 +92,16 @@ def _states(
 
 def _columns(path: Path) -> tuple[dict[str, Sequence[str]], bool]:
     """The columns of a file by name, and whether it has a header."""
-    numbered = read_rows(path)
-    rows = [row for _, row in numbered]
+    names, lines = read_rows(path)
+    rows = [row for row in lines if row]
     header = ["terminal"]
     known = {"state", PRICED, *COLUMNS}
     first = rows[0] if rows else []
-    is_named = bool(rows) and not numbered[0][0]
-    has_header = is_named or first == header or (len(first) > 1 and not known.isdisjoint(first))
-    if has_header:
+    has_header = first == header or (len(first) > 1 and not known.isdisjoint(first))
+    if has_header and names is None:
         names, *rows = rows
-        header = ["terminal" if name == "state" else name for name in names]
+    if names is not None:
+        has_header, header = True, ["terminal" if name == "state" else name for name in names]
     if not rows:
         raise InputError(f"{str(path)!r} has no samples: one terminal state per line")
     if set(header) not in ({"terminal"}, {"terminal", PRICED}, set(COLUMNS)) or len(
