@@ -107,7 +107,9 @@ def _rows(claim: Claim) -> Iterator[tuple[str, str]]:
     for theorem in claim.theorems:
         file, name = theorem.split(":")
         coq.setdefault(file, []).append(f"`{name}`")
-    proofs = [f"{', '.join(n)} in [{f}](../../proofs_notes/coq/{f})" for f, n in coq.items()]
+    # A file of another folder is written with it, as in the record.
+    places = {file: file if "/" in file else f"coq/{file}" for file in coq}
+    proofs = [f"{', '.join(n)} in [{f}](../../proofs_notes/{places[f]})" for f, n in coq.items()]
     note = f"[{claim.note}](../../proofs_notes/{claim.note})"
     yield "note and proof", "; ".join([note, *proofs])
     if tests := files_of_tests(claim):

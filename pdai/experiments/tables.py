@@ -168,16 +168,27 @@ def verdict(results: Results) -> str:
     reason = results.experiment.not_testable
     if reason:
         return f"Verdict: not testable as stated. {reason}"
-    head = ["", "verdict", f"{'ratio' if results.sign > 0 else 'difference'} here", "in the paper"]
-    parts = []
     pairs = [pair for pair in results.experiment.forms.values() if set(pair) <= set(results.models)]
-    for pair in pairs or [results.experiment.compared]:
-        rows = compared(results, pair)
-        parts.append(f"Verdict, {against(pair)}: {counts([row.outcome for row in rows])}.")
-        parts.append(
-            markdown(head, [[r.row, r.outcome.value, *_sizes(results, [r])] for r in rows])
-        )
-    return "\n\n".join(parts)
+    columns = {pair: compared(results, pair) for pair in pairs or [results.experiment.compared]}
+    said = [
+        f"{against(pair)}: {counts([row.outcome for row in rows])}"
+        for pair, rows in columns.items()
+    ]
+    kind = "ratio" if results.sign > 0 else "difference"
+    body: dict[str, dict[Pair, str]] = {}
+    papers: dict[str, str] = {}
+    for pair, rows in columns.items():
+        for row in rows:
+            size, papers_size = _sizes(results, [row])
+            told = [row.outcome.value] + [size] * (size != "-")
+            body.setdefault(row.row, {})[pair] = ", ".join(told)
+            papers.setdefault(row.row, papers_size)
+    lines = [
+        [row, *(cells.get(pair, "-") for pair in columns), papers[row]]
+        for row, cells in body.items()
+    ]
+    table = markdown([f"verdict, {kind}", *map(against, columns), "in the paper"], lines)
+    return f"Verdict, {'; '.join(said)}.\n\n{table}"
 
 
 def anchor(experiment: Experiment) -> str:

@@ -245,7 +245,7 @@ def test_both_forms_of_the_srwm_are_judged() -> None:
     results = results_of(experiment)
     told = verdict(results)
     assert "Verdict, SRWM against Markovian: " in told
-    assert "Verdict, SRWM+ against Markovian: " in told
+    assert "; SRWM+ against Markovian: " in told
     # What was not run is not told.
     assert STRONGEST not in verdict(with_models(results, *pair))
     for column in ("As printed", STRONGEST):

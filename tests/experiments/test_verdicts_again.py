@@ -2,7 +2,6 @@
 
 import json
 import math
-import re
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -94,12 +93,14 @@ def word(experiment: Experiment, runs: list[dict[str, Any]], row: str, pair: Any
 def printed(label: str) -> dict[tuple[str, str], str]:
     """The verdicts that the report prints, by pair in words and row."""
     section = DETAILS.split(f"\n## {label}: ")[1].split("\n## ")[0]
-    found = {}
-    for pair, table in re.findall(r"Verdict, (.*?): .*\n\n((?:\|.*\n)+)", section):
-        for line in table.splitlines()[2:]:
-            row, verdict, *_ = (cell.strip() for cell in line.strip("|").split("|"))
-            found[pair, row] = verdict
-    return found
+    lines = section.split("\n| verdict, ")[1].split("\n\n")[0].splitlines()
+    head, _, *body = ([cell.strip() for cell in line.strip("|").split("|")] for line in lines)
+    return {
+        (pair, row): cell.split(", ")[0]
+        for row, *cells in body
+        for pair, cell in zip(head[1:-1], cells[:-1], strict=True)
+        if cell != "-"
+    }
 
 
 @pytest.mark.parametrize("label", JUDGED)
