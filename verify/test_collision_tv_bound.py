@@ -226,6 +226,8 @@ def average_product(places: Sequence[int], law: Any, weights: Any, level: float)
     size, bets, log = len(places), LowerMean(), math.log(1 + np.count_nonzero(weights))
     expected = [(a / q, size * q) for a, q in zip(weights, law, strict=True) if a]
     usual = max(r * (m + math.sqrt(2 * m * log) + log / 3 + 1) for r, m in expected)
+    squares, logarithm = sum(a**2 for a in weights), math.log(1 / level)
+    usual = max(usual, 0.2 * math.sqrt((logarithm + 2) * squares) * size / logarithm)
     constant = sum(a * q for a, q in zip(weights, law, strict=True))
     others, gaps = 0.0, []
     for t, y in enumerate(places):

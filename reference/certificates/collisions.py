@@ -37,13 +37,18 @@ Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
 # The share of the samples that choose the sets.
-CHOOSING = 10
+CHOOSING = 5
 # The statements whose levels add up to that of the bound: H, L, the bets, and the lower tail.
 STATEMENTS = 4
 # Values below these multiples of the least probability are tried as L.
 DOUBLINGS = 40
 # The largest weight, as a multiple of `1 / r`: with it `k < 1 / 5`.
 HEAVIEST = 0.3
+# The share of the bound that values in H by chance may cost a perfect sampler, and how many there
+# may be in any case.
+SPARED, LEAST = 0.02, 0.1
+# The share of the noise that the largest product that is expected may cost.
+ROOM = 0.1
 
 
 def upper_probability(count: int, trials: int, log: float) -> float:
@@ -114,11 +119,13 @@ class _Plan(NamedTuple):
         threshold: the probability below which a value is in L.
         rate: r of the lower tail.
         bound: about the bound that such samples get.
+        standing_out: the least half of a squared score with which a value is in H.
     """
 
     threshold: float
     rate: float
     bound: float
+    standing_out: float = math.inf
 
     def weights(self, target: Floats) -> Floats:
         """The weights `a` of values."""
@@ -145,7 +152,7 @@ def collision_bound(parts: Parts, target: Floats, level: float) -> float:
         return 1.0
     counted = np.bincount(parts.places, minlength=len(target))
     rare = target < plan.threshold
-    heavy = ~rare & (scores(parts.choosing, target) ** 2 / 2 >= math.log(10 * len(target)))
+    heavy = ~rare & (scores(parts.choosing, target) ** 2 / 2 >= plan.standing_out)
     common = ~rare & ~heavy
     apart = _mass_apart(counted[heavy], target[heavy], steps, log)
     light = upper_probability(int(counted[rare].sum()), steps, log) + float(target[rare].sum())
@@ -199,7 +206,12 @@ def _mean_product(
     earlier = _earlier(places)
     values = gain * earlier - before * drawn
     common = weights > 0
-    usual = _usual_largest(target[common], weights[common], np.ones(int(common.sum())), steps)
+    ones = np.ones(int(common.sum()))
+    # As large as costs little, since bets lose where it grows: values may stand out late.
+    usual = max(
+        _usual_largest(target[common], weights[common], ones, steps),
+        ROOM * _noise(weights[common], ones, steps, log) * steps**2 / log,
+    )
     # No value is larger, and it depends on earlier samples alone.
     largest = np.maximum.accumulate(np.append(usual, (gain * (earlier + 1))[:-1]))
     # Rounded down, so that the mean of the values is bounded from above.
@@ -219,6 +231,11 @@ def _earlier(places: npt.NDArray[np.intp]) -> Counts:
     earlier = np.empty(len(places), np.int64)
     earlier[order] = np.arange(len(places)) - starts
     return earlier
+
+
+def _noise(weights: Floats, sizes: Floats, steps: int, log: float) -> float:
+    """About the deviation of the average product, for samples of the target itself."""
+    return 2 * math.sqrt((log + 2) * float((sizes * weights**2).sum())) / steps
 
 
 def _usual_largest(target: Floats, weights: Floats, sizes: Floats, steps: int) -> float:
@@ -310,7 +327,10 @@ def _plan(steps: int, target: Floats, log: float) -> _Plan:
         rare = light + upper_probability(min(steps, round(light * steps)), steps, log)
         if (rare + rest) / 2 < best.bound:
             best = _Plan(threshold, rate, (rare + rest) / 2)
-    return best
+    # In H, a value of the target itself costs about the half of its deviation.
+    costs = (np.sqrt(2 * target * log / steps) + 2 * log / steps) / 2
+    by_chance = max(LEAST, SPARED * best.bound / float(costs.mean()))
+    return best._replace(standing_out=math.log(max(1.0, len(target) / by_chance)))
 
 
 def _rate(target: Floats, sizes: Floats, steps: int, log: float) -> tuple[float, float]:
@@ -318,7 +338,7 @@ def _rate(target: Floats, sizes: Floats, steps: int, log: float) -> tuple[float,
     weights, rate, mean = np.cbrt(target), 1.0, 0.0
     mass = float((sizes * target).sum())
     for _ in range(3):
-        noise = 2 * math.sqrt((log + 2) * float((sizes * weights**2).sum())) / steps
+        noise = _noise(weights, sizes, steps, log)
         mean = noise + log * _usual_largest(target, weights, sizes, steps) / steps**2
         spread = float((sizes * target / weights).sum())
         slope = math.sqrt(2 * mass * log * _squares(steps) / spread)
