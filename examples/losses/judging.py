@@ -17,7 +17,8 @@ from scipy.special import softmax
 
 import examples.losses
 from examples.losses.graphs import GRAPHS
-from fast.balance.loss import Loss
+from fast.balance.loss import Loss, TrajectoryLoss
+from fast.balance.steps import Steps
 from fast.checking.counterexamples import Counterexample, at_rows, counterexample
 from fast.checking.expected_loss import batch_loss, path_law, take
 from fast.checking.instances import Instance, all_trajectories
@@ -151,6 +152,17 @@ class Finding:
     example: Counterexample | None = None
 
 
+@dataclass(frozen=True)
+class Parts(TrajectoryLoss):
+    """No loss, with the parts of one: rows, flows and log Z for a descent of its gradient."""
+
+    needs_flow: bool
+    learns_log_z: bool
+
+    def value(self, steps: Steps, log_z: Any, key: Any) -> Any:
+        return jnp.zeros(())
+
+
 def collected() -> dict[str, Judged]:
     """Every judged loss by its name, file by file."""
     names = sorted(module.name for module in iter_modules(examples.losses.__path__))
@@ -167,11 +179,11 @@ def judged(case: Case, *, explain: bool = True) -> Finding:
     """
     graph = case.graph if case.law is None else replace(case.graph, rewards=case.law(case.graph))
     with jax.enable_x64(True):
-        landscape = Landscape(case.loss, graph, case.backward)
         if case.draws == "any":
-            finding = _by_search(landscape, explain)
+            finding = _by_search(Landscape(case.loss, graph, case.backward), explain)
         else:
-            finding = _by_descent(landscape, case)
+            parts = Parts(case.loss.needs_flow, case.loss.learns_log_z)
+            finding = _by_descent(Landscape(parts, graph, case.backward), case)
     if finding.outcome == "right" and case.law is not None and graph.target != case.graph.target:
         return replace(finding, outcome="other law")
     return finding
@@ -248,7 +260,7 @@ def _ends(landscape: Landscape, case: Case, starts: Floats) -> tuple[Floats, Flo
 def _rational(landscape: Landscape, vector: Floats) -> Counterexample:
     """The rows where a descent ended, as the simplest fractions near them."""
     rows = [_fractions(softmax(vector[row.places])) for row in landscape.rows]
-    return at_rows(landscape, rows, landscape.graded(vector)[0], float("inf"))
+    return at_rows(landscape, rows, loss=0.0, level=0.0)
 
 
 def _fractions(row: Floats) -> tuple[Fraction, ...]:
