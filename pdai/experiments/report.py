@@ -52,7 +52,8 @@ def section(results: Results) -> str:
 
 def _absent(experiment: Experiment) -> str:
     """The rows of the paper that were not trained, and the seeds that were added."""
-    sentences = [f"Not trained: {row} ({why})." for row, why, _ in experiment.not_run]
+    missing = [f"{row} ({why})" for row, why, _ in experiment.not_run]
+    sentences = [f"Not trained: {'; '.join(missing)}."] if missing else []
     if experiment.first_seeds is not None:
         count, first = len(experiment.seeds), experiment.first_seeds
         sentences.append(
