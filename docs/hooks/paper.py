@@ -103,13 +103,11 @@ def _rows(claim: Claim) -> Iterator[tuple[str, str]]:
         yield "why open", _plain(claim.open)
     if code := code_of(claim):
         yield "code", ", ".join(f"[`{path}`](../../{path})" for path in code)
-    coq: dict[str, list[str]] = {}
-    for theorem in claim.theorems:
-        file, name = theorem.split(":")
-        coq.setdefault(file, []).append(f"`{name}`")
-    # A file of another folder is written with it, as in the record.
-    places = {file: file if "/" in file else f"coq/{file}" for file in coq}
-    proofs = [f"{', '.join(n)} in [{f}](../../proofs_notes/{places[f]})" for f, n in coq.items()]
+    proofs = [
+        f"{', '.join(f'`{name}`' for name in names)} in "
+        f"[{Path(file).name}](../../proofs_notes/{file})"
+        for file, names in claim.proofs.items()
+    ]
     note = f"[{claim.note}](../../proofs_notes/{claim.note})"
     yield "note and proof", "; ".join([note, *proofs])
     if tests := files_of_tests(claim):

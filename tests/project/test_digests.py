@@ -41,12 +41,12 @@ def test_control_another_statement_definition_or_hypothesis_has_another_digest(
     shutil.copytree(digests.NOTES / "coq", tmp_path / "coq")
     changed = tmp_path / "coq" / "Betting.v"
     assert old in changed.read_text()
-    before = theorem_digest("Betting.v:lower_bound_covers")
+    before = theorem_digest("coq/Betting.v", "lower_bound_covers")
     changed.write_text(changed.read_text().replace(old, new))
     monkeypatch.setattr(digests, "NOTES", tmp_path)
     digests.definitions.cache_clear()
     try:
-        assert theorem_digest("Betting.v:lower_bound_covers") != before
+        assert theorem_digest("coq/Betting.v", "lower_bound_covers") != before
     finally:
         digests.definitions.cache_clear()
 

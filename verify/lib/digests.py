@@ -34,11 +34,6 @@ class Stated(NamedTuple):
     text: str
 
 
-def proofs_of(file: str) -> Path:
-    """The Coq file that a record names."""
-    return NOTES / file if "/" in file else NOTES / "coq" / file
-
-
 def digest(text: str) -> str:
     """Sixteen hexadecimal digits of a text, whose runs of white space count as one space."""
     return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()[:16]
@@ -75,10 +70,9 @@ def definitions() -> dict[str, list[str]]:
     return found
 
 
-def theorem_digest(theorem: str) -> str:
-    """The digest of a theorem that a record names, `File.v:name`."""
-    file, name = theorem.split(":")
-    stated = stated_in(read_file(proofs_of(file), follow=True).decode())
+def theorem_digest(file: str, name: str) -> str:
+    """The digest of a theorem in a file of `proofs_notes`."""
+    stated = stated_in(read_file(NOTES / file, follow=True).decode())
     texts = [text for kind, found, text in stated if kind in STATED and found == name]
     for text in texts:
         named = [t for word in re.findall(r"\w+", text) for t in definitions().get(word, [])]
@@ -101,7 +95,12 @@ def label_digest(label: str, latex: str) -> str | None:
 
 def coq_digests() -> dict[str, str]:
     """By name, of the theorems in the ledger."""
-    return {name: theorem_digest(name) for claim in CLAIMS for name in claim.theorems}
+    return {
+        f"{file}:{name}": theorem_digest(file, name)
+        for claim in CLAIMS
+        for file, names in claim.proofs.items()
+        for name in names
+    }
 
 
 def paper_digests() -> dict[str, str]:

@@ -44,13 +44,9 @@ def with_head(note: str, claim: Claim) -> str:
 
 
 def _said(claim: Claim) -> str:
-    names: dict[str, list[str]] = {}
-    for theorem in claim.theorems:
-        file, name = theorem.split(":")
-        names.setdefault(file, []).append(f"`{name}`")
     proofs = "; ".join(
-        f"{', '.join(found)} in [{file}]({file if '/' in file else f'coq/{file}'})"
-        for file, found in names.items()
+        f"{', '.join(f'`{name}`' for name in names)} in [{Path(file).name}]({file})"
+        for file, names in claim.proofs.items()
     )
     said = [f"Verdict: {claim.verdict}."]
     if claim.severity:

@@ -123,6 +123,15 @@ class Claim:
         return self.checks or Tier.BY_HAND
 
     @property
+    def proofs(self) -> dict[str, list[str]]:
+        """The names of its theorems, by their file in `proofs_notes`."""
+        found: dict[str, list[str]] = {}
+        for theorem in self.theorems:
+            file, name = theorem.split(":")
+            found.setdefault(file if "/" in file else f"coq/{file}", []).append(name)
+        return found
+
+    @property
     def note(self) -> str:
         """The file of its note in `proofs_notes`."""
         return self.id.replace(":", "_") + ".md"
