@@ -167,9 +167,33 @@ class Circuit(Summed):
         )
 
     def marginals(self) -> list[Fraction]:
-        """The probability that each variable is true, in order."""
-        every = range(1, self.literals.variables + 1)
-        return [Fraction(self._mass((v,)), self._mass(())) for v in every]
+        """The probability that each variable is true, in order.
+
+        One pass from the root gives the factor of each node in the weight of all solutions.
+        """
+        given, values = _Given(self.literals.scaled), self._values
+        masses = [0] * (self.literals.variables + 1)
+        factors = [0] * len(values)
+        factors[-1] = given.product(self._free)
+
+        def add_free(mass: int, variables: Iterable[int]) -> None:
+            for v in variables:
+                masses[v] += mass * given[v] // (given[v] + given[-v])
+
+        add_free(self._mass(()), self._free)
+        for i in reversed(range(len(values))):
+            node, mass = self._nodes[i], factors[i] * values[i]
+            if not mass:
+                continue
+            if node.kind == "literal":
+                masses[max(0, node.literal)] += mass
+            for child, left_out in self._branches[i]:
+                if node.kind == "and":
+                    factors[child] += mass // values[child]
+                elif part := factors[i] * given.product(left_out):
+                    factors[child] += part
+                    add_free(part * values[child], left_out)
+        return [Fraction(mass, self._mass(())) for mass in masses[1:]]
 
     def holds(self, samples: Sequence[Solution]) -> npt.NDArray[np.bool_]:
         """For each assignment of all variables, whether its weight is above 0."""
