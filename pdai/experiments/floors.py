@@ -48,11 +48,11 @@ class Floors(NamedTuple):
     likelihood: Interval
 
 
-def settings() -> dict[str, TrainConfig]:
-    """The configuration of each row of study:aliasing."""
+def settings(label: str = "study:aliasing") -> dict[str, TrainConfig]:
+    """The configuration of each row of a study whose states look alike."""
     return {
         cell.row: cell.config
-        for cell in define("study:aliasing").cells
+        for cell in define(label).cells
         if isinstance(cell.config, TrainConfig)
     }
 
@@ -78,7 +78,7 @@ def floors(config: TrainConfig, starts: int = STARTS, splits: int = SPLITS) -> F
     if tied.count == len(tied.dag.edges):
         # No actions are tied, so every positive law is that of some policy.
         return Floors(Interval(0.0, 0.0), Interval(0.0, 0.0), Interval(0.0, 0.0))
-    target = _target(problem, tied)
+    target = target_of(problem, tied)
     if task.name == "grid":
         lower = relaxation.least_distance(tied, target, splits)
     else:
@@ -87,22 +87,23 @@ def floors(config: TrainConfig, starts: int = STARTS, splits: int = SPLITS) -> F
     remembering = tied_policies(problem, observe, memory=True)
     reached = Fraction(0)
     if remembering.count < len(remembering.dag.edges):
-        reached = nearest(remembering, _target(problem, remembering), starts).distance
+        reached = nearest(remembering, target_of(problem, remembering), starts).distance
     likely = likeliest(tied, target).distance
     return Floors(
-        _rounded(lower, nearest(tied, target, starts).distance),
-        _rounded(Fraction(0), reached),
-        _rounded(likely, likely),
+        rounded(lower, nearest(tied, target, starts).distance),
+        rounded(Fraction(0), reached),
+        rounded(likely, likely),
     )
 
 
-def _target(problem: Any, tied: TiedPolicies) -> list[Fraction]:
+def target_of(problem: Any, tied: TiedPolicies) -> list[Fraction]:
+    """The target of a problem, one probability per terminal of the DAG."""
     rewards = enumerate_rewards(problem, tied.dag)
     total = sum(rewards, Fraction(0))
     return [reward / total for reward in rewards]
 
 
-def _rounded(lower: Fraction, upper: Fraction) -> Interval:
+def rounded(lower: Fraction, upper: Fraction) -> Interval:
     """The interval, rounded outwards."""
     scale = 10**DIGITS
     return Interval(math.floor(lower * scale) / scale, math.ceil(upper * scale) / scale)

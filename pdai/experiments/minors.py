@@ -21,10 +21,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
-from math import isqrt
+from math import floor, isqrt
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import linprog
 from scipy.sparse import csr_matrix
 
@@ -36,6 +37,12 @@ MAX_MINORS = 50_000
 # Cheaper minors hardly change the bound, and are left out.
 NEGLIGIBLE = 1e-8
 
+# Costs are rounded down to multiples of 1 over this, since sums of other fractions are long.
+GRAIN = 2**60
+# Added to divisors that may be 0.
+TINY = 1e-300
+
+Vector = npt.NDArray[np.float64]
 Minor = tuple[str, str, str, str]
 
 
@@ -74,12 +81,7 @@ def least_distance(law: dict[str, Fraction], last: int, raising: Fraction = RAIS
         InputError: if strings have several lengths, or their probabilities do not sum to 1.
         TooLargeError: if there are more than 50,000 minors.
     """
-    check_integer("least_distance", "last", last, 0)
-    if len(set(map(len, law))) != 1 or sum(law.values()) != 1 or min(law.values()) < 0:
-        raise InputError(
-            "the law must have strings of one length, with exact probabilities that sum to 1: "
-            f"there are {len(law)} strings with the sum {float(sum(law.values()))}"
-        )
+    _check(law, last)
     costs = {minor: value for minor, value in _minors(law, last, raising).items() if value}
     if not costs:
         return Fraction(0)
@@ -98,12 +100,9 @@ def _minors(law: dict[str, Fraction], last: int, raising: Fraction) -> dict[Mino
     length = len(next(iter(law)))
     floats = {string: float(p) for string, p in law.items()}
     for size in range(last + 1, length):
-        alike: dict[str, set[str]] = defaultdict(set)
-        for string in law:
-            alike[string[size - last : size]].add(string[:size])
         endings = sorted({string[size:] for string in law})
-        for prefixes in alike.values():
-            for s, t in combinations(sorted(prefixes), 2):
+        for prefixes in _alike(law, size, last):
+            for s, t in combinations(prefixes, 2):
                 for y, z in combinations(endings, 2):
                     minor = (s + y, s + z, t + y, t + z)
                     a, b, c, d = (floats.get(cell, 0.0) for cell in minor)
@@ -127,3 +126,76 @@ def _packed(minors: list[Minor], values: list[float], strings: list[str]) -> lis
     limits = np.ones(len(strings))
     solved: Any = linprog(-np.array(values), A_ub=loads, b_ub=limits, method="highs")
     return [Fraction(max(share, 0.0)).limit_denominator(2**20) for share in solved.x.tolist()]
+
+
+def paired_distance(law: dict[str, Fraction], last: int, raising: Fraction = RAISING) -> Fraction:
+    """A bound as that of `least_distance`, from minors that share no cells: for many strings.
+
+    Strings are cut after t letters. Beginnings that look alike are paired, and for each pair the
+    endings: that where the first is ahead most with that where the second is. So each cell is in
+    one minor at most, and the costs add up. The best t counts.
+
+    Args:
+        law: the probability of each string; all have one length.
+        last: k, the number of letters that are seen.
+        raising: the cost of raising a probability; lowering it costs 1 - raising.
+
+    Raises:
+        InputError: if strings have several lengths, or their probabilities do not sum to 1.
+    """
+    _check(law, last)
+    sums = [Fraction(0)]
+    for cut in range(last + 1, len(next(iter(law)))):
+        endings = sorted({string[cut:] for string in law})
+        bounds = []
+        for beginnings in _alike(law, cut, last):
+            table = [[law.get(s + y, Fraction(0)) for y in endings] for s in beginnings]
+            if len(beginnings) > len(endings):
+                # Fewer pairs to choose from, and as many minors.
+                table = [list(column) for column in zip(*table, strict=True)]
+            for i, j, p, q in _disjoint(np.array(table, float), float(raising)):
+                bound = cost([table[i][p], table[i][q], table[j][p], table[j][q]], raising)
+                bounds.append(floor(bound * GRAIN))
+        sums.append(Fraction(sum(bounds), GRAIN))
+    return max(sums)
+
+
+def _check(law: dict[str, Fraction], last: int) -> None:
+    check_integer("least_distance", "last", last, 0)
+    if len(set(map(len, law))) != 1 or sum(law.values()) != 1 or min(law.values()) < 0:
+        raise InputError(
+            "the law must have strings of one length, with exact probabilities that sum to 1: "
+            f"there are {len(law)} strings with the sum {float(sum(law.values()))}"
+        )
+
+
+def _alike(law: dict[str, Fraction], size: int, last: int) -> list[list[str]]:
+    """The beginnings of strings with `size` letters, in groups of which the last k are the same."""
+    groups: dict[str, set[str]] = defaultdict(set)
+    for string in law:
+        groups[string[size - last : size]].add(string[:size])
+    return [sorted(group) for group in groups.values()]
+
+
+def _disjoint(table: Vector, raising: float) -> list[tuple[int, int, int, int]]:
+    """Minors of a matrix that share no cells and cost much: two rows, and two columns, each."""
+    rows, half = len(table), table.shape[1] // 2
+    first, second = np.triu_indices(rows, 1)
+    # The last columns are those where the first row is largest beside the second.
+    order = np.argsort(table[first] / (table[first] + table[second] + TINY), axis=1)
+    low, high = order[:, :half], order[:, ::-1][:, :half]
+    lines = np.arange(len(first))[:, None]
+    a, b = (table[first][lines, columns] for columns in (high, low))
+    c, d = (table[second][lines, columns] for columns in (high, low))
+    gap, product, most = a * d - b * c, a * d, np.maximum(b, c)
+    rise = np.where(most**2 >= product, gap / (most + TINY), 2 * np.sqrt(product) - b - c)
+    values = np.minimum((1 - raising) * gap / (np.maximum(a, d) + TINY), raising * rise).sum(1)
+    taken: set[int] = set()
+    minors = []
+    for pair in np.argsort(-values, kind="stable").tolist():
+        i, j = int(first[pair]), int(second[pair])
+        if not taken & {i, j}:
+            taken |= {i, j}
+            minors += [(i, j, p, q) for p, q in zip(high[pair].tolist(), low[pair].tolist(),
+                                                    strict=True)]  # fmt: skip
+    return minors

@@ -35,7 +35,11 @@ class Attained(NamedTuple):
 
 
 def nearest(
-    tied: TiedPolicies, target: Sequence[Fraction], starts: int = 4, seed: int = 0
+    tied: TiedPolicies,
+    target: Sequence[Fraction],
+    starts: int = 4,
+    seed: int = 0,
+    near: Sequence[Vector] = (),
 ) -> Attained:
     """A tied policy with a law near a target, by local search.
 
@@ -45,17 +49,19 @@ def nearest(
     Args:
         tied: the class.
         target: the law, one number per terminal of its DAG.
-        starts: the number of starting points.
-        seed: the seed of the starting points.
+        starts: the number of random starting points.
+        seed: the seed of these.
+        near: further starting points, one logit per class each.
 
     Raises:
         InputError: if the target is no law on the terminals.
     """
-    check_integer("nearest", "starts", starts, 1)
+    check_integer("nearest", "starts", starts, 0 if near else 1)
     check_law(tied, target)
     distance = _SmoothedDistance(tied, target)
     rng = np.random.default_rng(seed)
-    minima = [distance.search(rng.normal(size=tied.count)) for _ in range(starts)]
+    points = [*(rng.normal(size=tied.count) for _ in range(starts)), *near]
+    minima = [distance.search(point) for point in points]
     best = min(minima, key=lambda logits: distance(logits, 0.0)[0])
     weights = tuple(Fraction(w) for w in np.exp(best).tolist())
     return Attained(weights, distance_of(tied, weights, target))

@@ -3,7 +3,7 @@
 With the states of one observation alike, the Markovian policies are `TiedPolicies`: actions of one
 name, at states that look alike, have the same weight, and illegal actions at a state are left out
 of its row, as by a mask. With memory, a policy sees the observations of the path so far: one class
-for each such history and action. It does not see which actions it took.
+for each such history and action. It sees which actions it took only if that is asked for.
 """
 
 from collections.abc import Callable, Hashable
@@ -68,7 +68,7 @@ def _(child: str, parent: str) -> Hashable:
 
 
 class Remembered(NamedTuple):
-    """A state that is not terminal, with all observations on the path, its own last."""
+    """A state that is not terminal, with what was seen on the path, its own observation last."""
 
     state: Any
     seen: tuple[Hashable, ...]
@@ -81,10 +81,12 @@ class WithMemory:
     Attributes:
         problem: the old problem.
         observe: a function from a state to its observation.
+        actions: whether the actions of the path are remembered too.
     """
 
     problem: Problem[Any]
     observe: Observation
+    actions: bool = False
 
     @property
     def initial(self) -> Remembered:
@@ -96,11 +98,15 @@ class WithMemory:
         if not isinstance(state, Remembered):
             return ()
         return tuple(
-            Remembered(child, (*state.seen, self.observe(child)))
+            Remembered(child, (*state.seen, *self._new(child, state.state)))
             if self.problem.children(child)
             else child
             for child in self.problem.children(state.state)
         )
+
+    def _new(self, child: Any, parent: Any) -> tuple[Hashable, ...]:
+        seen = self.observe(child)
+        return (action(child, parent), seen) if self.actions else (seen,)
 
     def reward(self, terminal: Any) -> Fraction:
         """The old reward."""
@@ -108,7 +114,11 @@ class WithMemory:
 
 
 def tied_policies(
-    problem: Problem[Any], observe: Observation, memory: bool = False, max_states: int = 100_000
+    problem: Problem[Any],
+    observe: Observation,
+    memory: bool = False,
+    max_states: int = 100_000,
+    actions: bool = False,
 ) -> TiedPolicies:
     """The policies that see `observe(state)`, or its list along the path.
 
@@ -117,12 +127,14 @@ def tied_policies(
         observe: a function from a state to its observation.
         memory: whether a policy sees the observations of all states so far.
         max_states: the largest number of states, or of pairs of a state and its observations.
+        actions: whether a policy with memory sees its earlier actions too.
 
     Raises:
         TooLargeError: if there are more.
     """
     check_integer("tied_policies", "max_states", max_states, 1)
-    dag = enumerate_dag(WithMemory(problem, observe) if memory else problem, max_states)
+    seen_from = WithMemory(problem, observe, actions) if memory else problem
+    dag = enumerate_dag(seen_from, max_states)
     number: dict[Hashable, int] = {}
     classes = []
     for u, v in dag.edges:

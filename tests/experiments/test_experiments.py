@@ -75,6 +75,7 @@ def test_the_models_of_a_row_differ_in_the_network_alone(label: str) -> None:
         "study:tuning": {*OF_A_MODEL, "learning_rate"},
         "study:srwm_best": {*OF_A_MODEL, "learning_rate"},
         "study:aliasing": {*OF_A_MODEL, "learning_rate"},
+        "study:forgetting": {*OF_A_MODEL, "learning_rate"},
         "study:credit": {*OF_A_MODEL, "learning_rate"},
         "prop:apx:dist": {"steps", "kind", "clients", "client_dynamics", "client_p_b"},
         "prop:apx:sm": {"steps", "kind", "chunks", "chunk_dynamics", "anew"},

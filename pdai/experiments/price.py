@@ -1,0 +1,257 @@
+"""The price of forgetting: what a policy without memory loses, and to what.
+
+`python -m pdai.experiments.price all` computes, for each row of study:forgetting, the least TV of
+the class and the TV at the minimum of each loss, stores them with the results, and writes the table
+of docs/forgetting.md and its picture. It takes about half an hour. With rows as arguments it
+computes these alone, and without any none. Imports no JAX.
+"""
+
+import contextlib
+import json
+import sys
+from collections.abc import Sequence
+from fractions import Fraction
+from math import ceil, floor
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from fast.training.compose import TrainConfig
+from pdai.experiments import minors, relaxation
+from pdai.experiments.base import MARKOVIAN
+from pdai.experiments.definitions import FOLDER
+from pdai.experiments.floors import (
+    SPLITS,
+    STARTS,
+    Interval,
+    observation,
+    rounded,
+    settings,
+    target_of,
+)
+from pdai.experiments.minimisers import LOSSES, Landscape, LossName, Minimum, minimum
+from pdai.experiments.nearest import nearest
+from pdai.experiments.results import RESULTS, load
+from reference.errors import InputError, TooLargeError, no_such
+from reference.expressivity.aliasing import TiedPolicies
+from reference.expressivity.coarse import tied_policies
+from reference.files import parsed_json, read_file, replace_file
+from reference.show import save_figure
+
+LABEL = "study:forgetting"
+PRICES = RESULTS / "study_forgetting_prices.json"
+PAGE = FOLDER.parent.parent / "docs" / "forgetting.md"
+BEGIN, END = "<!-- table -->", "<!-- end of table -->"
+SHOWN: dict[LossName, str] = {
+    "likelihood": "maximum likelihood",
+    "on policy": "TB, log variance on policy",
+    "uniform": "the same, uniform",
+}
+# The costs of raising a probability that are tried, of which the best bound counts.
+RAISINGS = (Fraction(3, 10), Fraction(7, 20), Fraction(2, 5), Fraction(9, 20), Fraction(1, 2))
+# Beyond so many strings, minors that share cells are not packed, and random starts left out.
+MANY = 1_000
+MAX_STATES = 200_000
+
+
+class Price(NamedTuple):
+    """The computed numbers of a row.
+
+    Attributes:
+        parameters: the number of free logits of the class.
+        floor: the least TV without memory.
+        with_memory: the least TV with memory of all observations; with own actions too it is 0.
+        minima: for each loss its TV there, and whether that interval is proved.
+    """
+
+    parameters: int
+    floor: Interval
+    with_memory: Interval
+    minima: dict[LossName, tuple[Interval, bool]]
+
+
+def price(config: TrainConfig) -> Price:
+    """The price of forgetting of a coarse task."""
+    problem, observe = config.problem(), observation(config)
+    tied = tied_policies(problem, observe, max_states=MAX_STATES)
+    if tied.count == len(tied.dag.edges):
+        # Every positive law is in the class, and each loss is least there.
+        nothing = Interval(0.0, 0.0)
+        parameters = len(tied.dag.edges) - sum(bool(row) for row in tied.dag.out_edges)
+        return Price(parameters, nothing, nothing, dict.fromkeys(LOSSES, (nothing, True)))
+    target, random = target_of(problem, tied), np.random.default_rng(0)
+    is_large = len(target) > MANY
+    starts = [random.normal(size=tied.count) for _ in range(0 if is_large else 4)]
+    ends: dict[LossName, Minimum] = {}
+    for loss in LOSSES:
+        landscape = Landscape(tied, target, loss)
+        ends[loss] = minimum(landscape, [*starts, *(end.logits for end in ends.values())])
+    near = [ends["likelihood"].logits] if is_large else [end.logits for end in ends.values()]
+    reached = nearest(tied, target, 0 if is_large else STARTS, near=near)
+    least = rounded(_lower(config, tied, target), reached.distance)
+    minima = {
+        loss: (rounded(max(end.distance.lower, Fraction(0)), end.distance.upper), end.proved)
+        for loss, end in ends.items()
+    }
+    return Price(len(landscape.free), least, _with_memory(problem, observe, tied, least), minima)
+
+
+def _with_memory(problem: Any, observe: Any, tied: TiedPolicies, least: Interval) -> Interval:
+    """The least TV of policies that remember their observations."""
+    remembering = tied_policies(problem, observe, memory=True, max_states=MAX_STATES)
+    edges = len(remembering.dag.edges)
+    if remembering.count == edges:
+        return Interval(0.0, 0.0)
+    if (remembering.count, edges) == (tied.count, len(tied.dag.edges)):
+        # A tree whose observations are functions of the present one.
+        return least
+    reached = nearest(remembering, target_of(problem, remembering), STARTS)
+    return rounded(Fraction(0), reached.distance)
+
+
+def _lower(config: TrainConfig, tied: TiedPolicies, target: Sequence[Fraction]) -> Fraction:
+    """The best lower bound on the least TV that is at hand."""
+    if config.task.name == "grid":
+        return relaxation.least_distance(tied, target, SPLITS)
+    law = {tied.dag.labels[x]: p for x, p in zip(tied.dag.terminals, target, strict=True)}
+    last: int = config.task.last  # type: ignore[attr-defined]
+    if len(law) > MANY:
+        return minors.paired_distance(law, last)
+    bounds = [minors.paired_distance(law, last, share) for share in RAISINGS]
+    with contextlib.suppress(TooLargeError):
+        bounds += [minors.least_distance(law, last, share) for share in RAISINGS]
+    return max(bounds)
+
+
+class Line(NamedTuple):
+    """A row of the table.
+
+    Attributes:
+        row: the row of study:forgetting.
+        price: what was computed; the floor is within those of all classes that see less or more.
+        trained: the TV of each seed of the Markovian network.
+    """
+
+    row: str
+    price: Price
+    trained: tuple[float, ...]
+
+
+def lines(path: Path = PRICES) -> list[Line]:
+    """The stored prices, in the order of the study, with what was trained.
+
+    A class that sees more contains one that sees less, so that lower bounds of the first hold for
+    the second, and what is attained in the second is attained in the first.
+
+    Raises:
+        InputError: if the file is not one that this module writes.
+    """
+    try:
+        data = parsed_json(read_file(path))
+        prices = {row: _price(data[row]) for row in settings(LABEL) if row in data}
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{str(path)!r} holds no prices ({error}): write it with python -m "
+            "pdai.experiments.price all"
+        ) from None
+    runs = load(RESULTS / "study_forgetting.json")
+    made = []
+    for row, price in prices.items():
+        family = [other for name, other in prices.items() if name.split()[0] == row.split()[0]]
+        more = [other for other in family if other.parameters >= price.parameters]
+        less = [other for other in family if other.parameters <= price.parameters]
+        lower = max(other.floor.lower for other in more)
+        least = Interval(lower, min(other.floor.upper for other in less))
+        values = [run.value("tv") for run in runs if (run.row, run.model) == (row, MARKOVIAN)]
+        trained = tuple(value for value in values if value is not None)
+        made.append(Line(row, price._replace(floor=least), trained))
+    return made
+
+
+def _price(fields: Any) -> Price:
+    minima = {loss: (Interval(*ends), bool(is_proved))
+              for loss, (ends, is_proved) in fields["minima"].items()}  # fmt: skip
+    least, memory = Interval(*fields["floor"]), Interval(*fields["with_memory"])
+    return Price(fields["parameters"], least, memory, minima)
+
+
+def table(rows: Sequence[Line]) -> str:
+    """The table of docs/forgetting.md."""
+    heads = ["sees", "logits", "no policy below", "some policy at", *SHOWN.values(), "trained"]
+    heads.append("with memory, some policy at")
+    text = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
+    for row, made, trained in rows:
+        minima = [
+            f"{'' if is_proved else '~'}{ends.upper:.4f}"
+            for ends, is_proved in made.minima.values()
+        ]
+        seeds = f"{mean(trained):.4f} ± {stdev(trained):.4f} ({len(trained)})" if trained else ""
+        # Rounded outwards.
+        scale = 10**4
+        lower, upper = floor(made.floor.lower * scale), ceil(made.floor.upper * scale)
+        bounds = [f"{end / scale:.4f}" for end in (lower, upper)]
+        cells = [f"{made.parameters:,}", *bounds, *minima, seeds, f"{made.with_memory.upper:.4f}"]
+        text.append(f"| {row} | {' | '.join(cells)} |")
+    return "\n".join(text)
+
+
+def picture(rows: Sequence[Line]) -> Figure:
+    """The prices over what is seen, one panel for each problem."""
+    families = list(dict.fromkeys(line.row.split(", ")[0] for line in rows))
+    figure = Figure(figsize=(11, 3.6), layout="constrained")
+    for axes, family in zip(figure.subplots(1, len(families)), families, strict=True):
+        own = [line for line in rows if line.row.startswith(f"{family}, ")]
+        if family != "grid":
+            own.reverse()
+        at = range(len(own))
+        bounds = zip(*(line.price.floor for line in own), strict=True)
+        axes.fill_between(at, *bounds, color="0.85", label="least TV lies here")
+        for loss, mark in zip(LOSSES, "os^", strict=True):
+            values = [line.price.minima[loss][0].upper for line in own]
+            axes.plot(at, values, mark + "-", ms=4, lw=1, label=SHOWN[loss])
+        points = [(i, value) for i, line in enumerate(own) for value in line.trained]
+        if points:
+            axes.plot(*zip(*points, strict=True), "kx", ms=6, label="trained, each seed")
+        axes.set_xticks(at, [line.row.split(", ")[1].removeprefix("blocks of ") for line in own],
+                        rotation=45)  # fmt: skip
+        axes.set(title=family, ylim=(0, None), xlabel="seen: all at the left, least at the right")
+    figure.axes[0].set_ylabel("TV without memory")
+    handles: dict[str, Any] = {}
+    for axes in figure.axes:
+        marks, labels = axes.get_legend_handles_labels()
+        handles |= dict(zip(labels, marks, strict=True))
+    figure.legend(handles.values(), handles, loc="outside lower center", ncols=5, fontsize=8)
+    return figure
+
+
+def store(rows: Sequence[str], path: Path = PRICES) -> None:
+    """Computes the prices of rows, and stores each."""
+    configs = settings(LABEL)
+    for row in rows:
+        if row not in configs:
+            raise InputError(no_such("row of study:forgetting", row, configs))
+        made = price(configs[row])._asdict()
+        kept = (parsed_json(read_file(path)) if path.exists() else {}) | {row: made}
+        ordered = {name: kept[name] for name in configs if name in kept}
+        replace_file(path, f"{json.dumps(ordered, indent=1)}\n".encode())
+        print(f"{row}: {made}", flush=True)
+
+
+def page(text: str, rows: Sequence[Line]) -> str:
+    """A page with its table made anew."""
+    before, _, rest = text.partition(f"{BEGIN}\n")
+    return f"{before}{BEGIN}\n\n{table(rows)}\n\n{END}{rest.partition(END)[2]}"
+
+
+if __name__ == "__main__":
+    asked = sys.argv[1:]
+    try:
+        store(list(settings(LABEL)) if asked == ["all"] else asked)
+        stored = lines()
+    except InputError as failure:
+        sys.exit(str(failure))
+    replace_file(PAGE, page(read_file(PAGE).decode(), stored).encode())
+    save_figure(picture(stored), PAGE.with_suffix(".png"), dpi=110)

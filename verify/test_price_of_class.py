@@ -1,0 +1,99 @@
+"""The least TV of policies that see the end of a string or a block of a grid."""
+
+import random
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import pytest
+
+from pdai.experiments.minors import cost, least_distance, paired_distance
+from reference import marginal
+from reference.expressivity.aliasing import TiedPolicies
+from reference.expressivity.coarse import Remembered, block_of_cell, end_of_string, tied_policies
+from reference.metrics import total_variation
+from reference.problems import BitSequences, Grid
+from verify.lib.forks import HALF
+
+LENGTH = 4
+STRINGS = BitSequences(("0" * LENGTH, "1" * LENGTH), exponent=8)
+Law = dict[str, Fraction]
+
+
+def seen_by(last: int) -> TiedPolicies:
+    """The policies that see the length and the last letters of a string of 4 bits."""
+    return tied_policies(STRINGS, lambda string: end_of_string(string, last))
+
+
+def drawn(tied: TiedPolicies, rng: random.Random) -> Law:
+    """The law of random weights, by string."""
+    weights = [Fraction(rng.randint(1, 9)) for _ in range(tied.count)]
+    law = marginal(tied.policy(weights))
+    return dict(zip((tied.dag.labels[x] for x in tied.dag.terminals), law, strict=True))
+
+
+def random_target(rng: random.Random) -> Law:
+    weights = {"".join(s): rng.randint(1, 40) ** 2 for s in product("01", repeat=LENGTH)}
+    return {s: Fraction(w, sum(weights.values())) for s, w in weights.items()}
+
+
+@pytest.mark.claim("price-of-class")
+@pytest.mark.catches(
+    "pairs a letter with one in which the same beginning is ahead",
+    "pdai/experiments/minors.py",
+    "low, high = order[:, :half], order[:, ::-1][:, :half]",
+    "low, high = order[:, :half], order[:, :half]",
+)
+def test_laws_of_the_class_have_no_minors_and_no_policy_comes_below_the_bound(scope: Any) -> None:
+    rng = random.Random(0)
+    positive = 0
+    for last, draw in product(range(LENGTH), range(4)):
+        tied, target = seen_by(last), random_target(rng)
+        own = drawn(tied, rng)
+        assert paired_distance(own, last) == least_distance(own, last) == 0
+        bounds = [bound(target, last) for bound in (paired_distance, least_distance)]
+        laws = [drawn(tied, rng) for _ in range(5)]
+        assert max(bounds) <= min(total_variation([*target.values()], [law[s] for s in target])
+                                  for law in laws)  # fmt: skip
+        positive += min(bounds) > 0
+        if last:
+            assert paired_distance(drawn(tied, rng), last - 1) > 0, draw
+    # All letters but one leave one pair of beginnings; with all of them nothing is tied.
+    assert positive == 4 * (LENGTH - 1)
+    scope(f"{positive} random targets on strings of {LENGTH} bits, and 5 policies for each")
+
+
+@pytest.mark.claim("price-of-class")
+@pytest.mark.control("price-of-class")
+def test_two_equal_bits_and_a_minor_that_is_counted_twice() -> None:
+    law = {"00": HALF, "11": HALF, "01": Fraction(0), "10": Fraction(0)}
+    # The least TV is 2^(1/2) - 1, at p(0) = 2^(-1/2).
+    bound = paired_distance(law, 0, Fraction(1, 3))
+    assert bound == Fraction(2**60 // 3, 2**60)
+    assert (bound + 1) ** 2 < 2 < (2 * bound + 1) ** 2
+    assert cost([HALF, Fraction(0), Fraction(0), HALF], Fraction(1, 3)) == Fraction(1, 3)
+
+
+@pytest.mark.claim("price-of-class")
+@pytest.mark.control("price-of-class")
+@pytest.mark.parametrize(
+    ("problem", "observe", "is_hidden"),
+    [
+        (Grid(4, 2), lambda cell: block_of_cell(cell, 2), True),
+        (Grid(3, 2), lambda cell: block_of_cell(cell, 3), True),
+        (STRINGS, lambda string: end_of_string(string, 0), True),
+        (STRINGS, lambda string: end_of_string(string, 1), False),
+    ],
+)
+def test_own_actions_tell_all_states_apart_and_observations_do_not(
+    problem: Any, observe: Any, is_hidden: bool
+) -> None:
+    for actions in (True, False):
+        tied = tied_policies(problem, observe, memory=True, actions=actions)
+        states: dict[int, set[Any]] = {}
+        for (u, _), c in zip(tied.dag.edges, tied.classes, strict=True):
+            label = tied.dag.labels[u]
+            assert isinstance(label, Remembered)
+            states.setdefault(c, set()).add(label.state)
+        alone = all(len(group) == 1 for group in states.values())
+        assert alone == (actions or not is_hidden)
