@@ -306,7 +306,7 @@ def _bare(
         interval, lines = against_circuit(samples, source.target.problem, level)  # type: ignore[arg-type]  # solutions
         notes.append(
             "the target has more solutions than --max-states lists: only the exact probabilities "
-            "of its literals are compared, and there is no upper bound"
+            "of its literals and pairs of them are compared, and there is no upper bound"
         )
     else:
         source.target.texts().check(target)  # type: ignore[arg-type]  # read by now

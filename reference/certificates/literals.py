@@ -1,7 +1,7 @@
 """A lower bound of TV from samples of a circuit with more solutions than can be listed.
 
-The probabilities of literals are exact. The ones that stand out in one half of the samples are
-measured on the other, as the events of `bare.py` are.
+The probabilities of literals and of pairs of them are exact. Those that stand out in one half of
+the samples are measured on the other, as the events of `bare.py` are.
 """
 
 import math
@@ -11,11 +11,14 @@ import numpy as np
 
 from reference.certificates.bare import LISTED, check_two
 from reference.certificates.betting import Interval
-from reference.certificates.collisions import divergence, lower_probability, upper_probability
+from reference.certificates.collisions import Floats, lower_probability, upper_probability
 from reference.certificates.state_texts import Outside
 from reference.certificates.statement import Line, small
 from reference.problems.circuits import Circuit
 from reference.problems.solutions import Solution
+
+# Pairs are compared up to this product of the numbers of nodes and of variables.
+PAIRED = 3_000_000
 
 
 def against_circuit(
@@ -32,23 +35,52 @@ def against_circuit(
         InputError: if there are fewer than two.
     """
     check_two(samples)
-    nothing = (0,) * circuit.literals.variables
-    true = np.array([x or nothing for x in samples])
-    events = np.column_stack([true > 0, ~true.any(axis=1)])
-    target = [*map(float, circuit.marginals()), 0.0]
+    variables = circuit.literals.variables
+    nothing = (0,) * variables
+    signs = np.array([x or nothing for x in samples])
+    # The last column is of what is no solution.
+    events = np.column_stack([signs > 0, ~signs.any(axis=1)]).astype(float)
+    target = _together(circuit)
     half = len(samples) // 2
-    chosen, measured = events[:half].mean(axis=0), events[half:].sum(axis=0)
-    scores = [divergence(p, q) for p, q in zip(chosen.tolist(), target, strict=True)]
-    farthest = sorted(range(len(target)), key=lambda i: -scores[i])[:LISTED]
+    chosen = events[:half].T @ events[:half] / half
+    scores = np.triu(_divergence(chosen, target))
+    order = np.argsort(-scores, axis=None, kind="stable")[:LISTED]
+    order = order[scores.ravel()[order] > 0]
     # Both ends of each.
-    log, count = math.log(2 * len(farthest) / level), len(samples) - half
+    log, count = math.log(2 * max(1, len(order)) / level), len(samples) - half
     low, lines = 0.0, list[Line]()
-    for i in farthest:
-        seen = int(measured[i])
+    for i, j in zip(*np.unravel_index(order, scores.shape), strict=True):
+        seen, p = int((events[half:, i] * events[half:, j]).sum()), float(target[i, j])
         bound = Interval(lower_probability(seen, count, log), upper_probability(seen, count, log))
-        low = max(low, *(gap - 2.0**-40 for gap in (bound.low - target[i], target[i] - bound.high)))
-        name = f"variable {i + 1} is true" if i + 1 < len(target) else "no solution"
-        lines.append(
-            Line(f"probability of {name}, {small(target[i])} in the target", bound, "bound")
-        )
+        low = max(low, bound.low - p - 2.0**-40, p - bound.high - 2.0**-40)
+        name = f"probability {_named(int(i), int(j), variables)}, {small(p)} in the target"
+        lines.append(Line(name, bound, "bound"))
     return Interval(low, 1.0), lines
+
+
+def _named(i: int, j: int, variables: int) -> str:
+    if j == variables:
+        return "of no solution"
+    both = f"variable {i + 1} is true" if i == j else f"variables {i + 1} and {j + 1} are true"
+    return f"that {both}"
+
+
+def _together(circuit: Circuit) -> Floats:
+    """The probability that two variables are true, or one; NaN for pairs that are too many."""
+    variables = circuit.literals.variables
+    target = np.full((variables + 1, variables + 1), np.nan)
+    target[-1, :] = target[:, -1] = 0.0
+    np.fill_diagonal(target[:-1, :-1], [float(p) for p in circuit.marginals()])
+    if circuit.size * variables <= PAIRED:
+        for v in range(1, variables + 1):
+            target[v - 1, :-1] = [float(p) for p in circuit.marginals((v,))]
+    return target
+
+
+def _divergence(share: Floats, target: Floats) -> Floats:
+    """`KL(share | target)` of each event, in nats; 0 where the target is not known."""
+    sizes = np.zeros(share.shape)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for p, q in ((share, target), (1 - share, 1 - target)):
+            sizes += np.where(p > 0, p * np.log(p / q), 0.0)
+    return np.nan_to_num(sizes, nan=0.0, posinf=np.inf)

@@ -166,21 +166,28 @@ class Circuit(Summed):
             is_above[v] + is_above[-v] for v in self._free
         )
 
-    def marginals(self) -> list[Fraction]:
-        """The probability that each variable is true, in order.
+    @property
+    def size(self) -> int:
+        """The number of nodes."""
+        return len(self._nodes)
+
+    def marginals(self, literals: Iterable[int] = ()) -> list[Fraction]:
+        """The probability that each variable is true, in order, together with some literals.
 
         One pass from the root gives the factor of each node in the weight of all solutions.
         """
-        given, values = _Given(self.literals.scaled), self._values
+        given = _Given(self.literals.scaled)
+        given.update({-x: 0 for x in literals})
+        values = self._evaluated(given)
         masses = [0] * (self.literals.variables + 1)
         factors = [0] * len(values)
         factors[-1] = given.product(self._free)
 
         def add_free(mass: int, variables: Iterable[int]) -> None:
-            for v in variables:
+            for v in variables if mass else ():
                 masses[v] += mass * given[v] // (given[v] + given[-v])
 
-        add_free(self._mass(()), self._free)
+        add_free(factors[-1] * values[-1], self._free)
         for i in reversed(range(len(values))):
             node, mass = self._nodes[i], factors[i] * values[i]
             if not mass:

@@ -88,8 +88,8 @@ def test_a_fair_coin_at_every_node_is_exposed(here: Path, law: tuple[str, ...]) 
 @pytest.mark.catches(
     "Events of literals are measured on the samples that chose them.",
     "reference/certificates/literals.py",
-    "events[half:].sum(axis=0)",
-    "events[:half].sum(axis=0)",
+    "(events[half:, i] * events[half:, j])",
+    "(events[:half, i] * events[:half, j])",
 )
 def test_a_circuit_too_large_to_list_bounds_by_its_literals(tmp_path: Path) -> None:
     # Thirty variables: the first and the second are never both false.
@@ -111,6 +111,11 @@ def test_a_circuit_too_large_to_list_bounds_by_its_literals(tmp_path: Path) -> N
         made = pdai.certify(samples, law=path)
         assert made.interval.low > 0.0
         assert any("500 of 2,000 samples are not terminal states" in x for x in made.notes)
+    # Each literal has the right probability, and the pair of the last ones does not.
+    wrong = [(*x[:-1], -30 if x[-2] < 0 else 30) for x in right]
+    made = pdai.certify(wrong, law=path)
+    assert 0.1 < made.interval.low < 0.25
+    assert "probability that variables 29 and 30 are true, 0.25 in the target" in made.report
     # Samples that are all alike in the first half do not choose and measure the same event.
     assert pdai.certify([*right[:2], *right[:2]], law=path).interval.low == 0
 
