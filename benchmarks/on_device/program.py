@@ -28,7 +28,7 @@ class Cost(NamedTuple):
 
     Attributes:
         kernels: how many instructions are run that are no mere names of parts.
-        bytes: what they read and write, a slice of an array counting as all of it.
+        bytes: what they read and write; of arrays of which a slice is read or replaced, the slice.
         operations: additions and multiplications of its matrix products.
         unknown: how many loops have no known number of rounds; each is counted as one.
     """
@@ -151,8 +151,47 @@ def _one(
         return max((_of(programs, called) for called in names), key=lambda c: c.bytes)
     if line.opcode == "call":
         return sum((_of(programs, c) for c in _called(line.rest, "to_apply")), start=Cost(0, 0))
-    moved = line.size + sum(lines[name].size for name in line.operands if name in lines)
-    return Cost(1, moved, _operations(programs, lines, line))
+    return Cost(1, _moved(programs, lines, line), _operations(programs, lines, line))
+
+
+def _moved(
+    programs: dict[str, dict[str, Instruction]], lines: dict[str, Instruction], line: Instruction
+) -> int:
+    read = [lines[name].size for name in line.operands if name in lines]
+    inside = [programs[called] for called in _called(line.rest, "calls")]
+    if len(inside) != 1 or line.opcode != "fusion":
+        return line.size + sum(read)
+    (part,) = inside
+    *_, root = part
+    ends = part[root].operands if part[root].opcode == "tuple" else [root]
+    given = {int(p.operands[0]): name for name, p in part.items() if p.opcode == "parameter"}
+    return sum(_written(part, end) for end in ends) + sum(
+        _read(part, given[number], size) for number, size in enumerate(read)
+    )
+
+
+def _written(part: dict[str, Instruction], name: str) -> int:
+    """The bytes of a result of a fused computation; of one replaced in part, those of the part."""
+    while part[name].opcode == "bitcast":
+        (name,) = part[name].operands
+    if part[name].opcode == "dynamic-update-slice":
+        return part[part[name].operands[1]].size
+    return part[name].size
+
+
+def _read(part: dict[str, Instruction], name: str, size: int) -> int:
+    """The bytes that a fused computation reads of an argument: all, or slices of it alone."""
+    total = 0
+    for other, line in part.items():
+        if name not in line.operands:
+            continue
+        if line.opcode == "bitcast":
+            total += _read(part, other, size)
+        elif line.opcode == "dynamic-slice" and line.operands[0] == name:
+            total += line.size
+        elif line.opcode != "dynamic-update-slice" or line.operands[0] != name:
+            return size
+    return min(total, size)
 
 
 def _called(rest: str, *attributes: str) -> Iterator[str]:

@@ -176,6 +176,14 @@ def test_programs_that_wait_for_a_host_are_told_apart(asks: Any, told: list[str]
     assert waits(jax.jit(asks).lower(jnp.ones(64)).compile().as_text()) == told
 
 
+def test_of_arrays_that_a_loop_reads_and_writes_by_rows_it_moves_the_rows() -> None:
+    rows, row = 200, 4 * 64
+    move = jax.jit(lambda x: lax.scan(lambda _, row: (row, jnp.sin(row)), x[0], x))
+    text = move.lower(jnp.ones((rows, 64))).compile().as_text()
+    # A row read and one written in each round, and again for the carry; whole arrays are 400 rows.
+    assert 2 * rows * row < cost(text).bytes < 8 * rows * row
+
+
 def test_without_loops_the_bytes_are_those_that_xla_counts() -> None:
     compiled = jax.jit(lambda x: jnp.sort(x @ x)).lower(jnp.ones((64, 64))).compile()
     analysis = compiled.cost_analysis()
