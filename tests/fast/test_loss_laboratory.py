@@ -9,7 +9,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 from examples.losses.__main__ import compared, compiled_in_haste, main
 from examples.losses.equivalent import Grown, additions, automorphisms, removals
@@ -23,6 +25,7 @@ from reference import (
     ForwardPolicy,
     History,
     enumerate_dag,
+    forward_from_backward,
     lift,
     marginal,
     marginal_by_trajectories,
@@ -92,7 +95,12 @@ WEIGHTS: dict[str, Callable[[tuple[str, ...], Fraction, Fraction], Any]] = {
     "equivalent-actions": lambda states, p_b, r: p_b * r / aut(states[-1]),
 }
 # The same among trajectories with one number of steps, or with those numbers alone.
-SOME = {"log-variance": None, "subtrajectory": (2,), "replay": (1,)}
+SOME = {
+    "log-variance": None,
+    "subtrajectory": (2,),
+    "replay": (1,),
+    "a-forced-end-at-a-cap-of-length-longer": (1,),
+}
 
 
 def sides(written: Any) -> list[tuple[tuple[str, ...], Fraction, Fraction, Fraction]]:
@@ -202,6 +210,37 @@ def test_a_forced_end_is_paid_by_a_probability_below_one() -> None:
     direct, forced = (p / r for _, p, _, r in sides(written))
     # Z p_F(o -> u) q = R(y) for the probability q that the network would give.
     assert 0 < direct / forced < 1
+
+
+def penalised(policy: ForwardPolicy[Fraction], rewards: list[Fraction]) -> float:
+    """Detailed balance plus a tenth of the flow, with the best flows, over all pairs, by loops."""
+    dag = policy.dag
+    ends = dict(zip(dag.terminals, map(math.log, rewards), strict=True))
+    inner = [u for u, row in enumerate(dag.children) if row]
+
+    def loss(flows: Any) -> float:
+        log_flow = {**dict(zip(inner, flows, strict=True)), **ends}
+        parts = []
+        for tau in dag.trajectories():
+            total = 0.0
+            for edge in tau:
+                u, v = dag.edges[edge]
+                log_p_b = -math.log(len(dag.in_edges[v]))
+                gap = log_flow[u] + math.log(policy.values[edge]) - log_p_b - log_flow[v]
+                total += gap**2 + 0.1 * math.exp(log_flow[u])
+            parts.append((total, len(tau)))
+        return sum((a + b) / (m + n) for a, m in parts for b, n in parts) / len(parts) ** 2
+
+    return float(minimize(loss, np.zeros(len(inner)), method="BFGS").fun)
+
+
+@pytest.mark.parametrize("case", ["tree", "several-ways"])
+def test_a_penalty_on_flows_is_lower_at_its_counterexample_than_at_balance(case: str) -> None:
+    written = read(FOLDER / f"detailed-balance-with-lambda-times-the-flow-{case}.json")
+    policy = policy_of(written)
+    rewards = [Fraction(written["rewards"][policy.dag.labels[x]]) for x in policy.dag.terminals]
+    balanced, _ = forward_from_backward(BackwardPolicy.uniform(policy.dag, RATIONAL), rewards)
+    assert penalised(policy, rewards) < penalised(balanced, rewards) - 1e-4
 
 
 def class_kernel(dag: Any, shares: Any) -> tuple[BackwardPolicy[Fraction], list[Fraction]]:
