@@ -246,3 +246,115 @@ rewrite -(mean h) -(law_sum h) -sumrB; apply: ler_sum => i _.
 by rewrite -[X in X - _]mulr1 -mulrBr ler_wpmul2l //; case/andP: (zx i).
 Qed.
 End Betting.
+
+(* Values and means that depend on the past (collision-tv-bound, 3): bets on the average of the
+   means win no more, as a geometric mean is at most the arithmetic one.                          *)
+Section Average.
+Variables (I : finType) (K : realFieldType) (law : seq I -> I -> K) (bets : seq K).
+Variables (x : seq I -> I -> K) (m : seq I -> K).
+Implicit Types (h s : seq I) (a kappa : K).
+Hypotheses (law_ge0 : forall h i, 0 <= law h i) (law_sum : forall h, \sum_i law h i = 1).
+Hypotheses (some : bets != [::]) (bets_ge0 : {in bets, forall kappa, 0 <= kappa}).
+Hypotheses (x_ge0 : forall h i, 0 <= x h i) (mean : forall h, \sum_i law h i * x h i <= m h).
+
+(* The product of f over the steps of s, which comes after h.                                     *)
+Fixpoint along (f : seq I -> I -> K) h s : K :=
+  if s is i :: t then f h i * along f (rcons h i) t else 1.
+Definition total s : K := \sum_(t < size s) m (take t s).
+
+(* What is won against each mean in its turn, and against the average.                            *)
+Definition past_capital s : K :=
+  (\sum_(kappa <- bets)
+     along (fun h i => (1 + kappa * x h i) / (1 + kappa * m h)) [::] s) / (size bets)%:R.
+Definition average_capital s : K :=
+  (\sum_(kappa <- bets) along (fun h i => 1 + kappa * x h i) [::] s /
+                         (1 + kappa * (total s / (size s)%:R)) ^+ size s) / (size bets)%:R.
+
+Lemma along_rcons f h s i : along f h (rcons s i) = along f h s * f (h ++ s) i.
+Proof.
+elim: s h => [|j s IH] h /=; first by rewrite cats0 mul1r mulr1.
+by rewrite IH cat_rcons mulrA.
+Qed.
+
+Lemma along_ge0 f h s : (forall h' i, 0 <= f h' i) -> 0 <= along f h s.
+Proof. by move=> f0; elim: s h => [|i s IH] h /=; rewrite ?ler01 ?mulr_ge0. Qed.
+
+Lemma along_div f g h s : along (fun h' i => f h' i / g h') h s =
+  along f h s / along (fun h' _ => g h') h s.
+Proof.
+elim: s h => [|i s IH] h /=; first by rewrite divr1.
+by rewrite IH invfM mulrACA.
+Qed.
+
+Lemma means_ge0 h : 0 <= m h.
+Proof. by apply: le_trans (mean h); apply: sumr_ge0 => i _; apply: mulr_ge0. Qed.
+
+(* The inequality of the means.                                                                   *)
+Lemma along_means kappa s : 0 <= kappa ->
+  along (fun h _ => 1 + kappa * m h) [::] s <= (1 + kappa * (total s / (size s)%:R)) ^+ size s.
+Proof.
+move=> k0; have -> : along (fun h _ => 1 + kappa * m h) [::] s =
+    \prod_(t in 'I_(size s)) (1 + kappa * m (take t s)).
+  elim/last_ind: s => [|s i IH]; first by rewrite big_ord0.
+  rewrite along_rcons IH size_rcons big_ord_recr /= -cats1 takel_cat // take_size; congr (_ * _).
+  by apply: eq_bigr => t _; rewrite takel_cat // ltnW.
+have pos (t : 'I_(size s)) : t \in 'I_(size s) -> 0 <= 1 + kappa * m (take t s).
+  by rewrite addr_ge0 ?ler01 // mulr_ge0 ?means_ge0.
+have [le _] := leif_AGM pos; apply: le_trans le _; rewrite card_ord big_split /=.
+have [s0|s0] := posnP (size s); first by rewrite s0 !expr0.
+rewrite sumr_const card_ord -mulr_sumr -/(total s) mulrDl -[1 *+ _]/(_%:R).
+by rewrite divff ?pnatr_eq0 -?lt0n // mulrA.
+Qed.
+
+Lemma past_capital_nil : past_capital [::] = 1.
+Proof.
+rewrite /past_capital /= big_const_seq count_predT iter_addr_0 mulfV //.
+by rewrite pnatr_eq0 size_eq0.
+Qed.
+
+Lemma odds_pos kappa h : 0 <= kappa -> 0 < 1 + kappa * m h.
+Proof. by move=> k0; rewrite ltr_paddr ?mulr_ge0 ?means_ge0 ?ltr01. Qed.
+
+Lemma gains_ge0 kappa h i : 0 <= kappa -> 0 <= 1 + kappa * x h i.
+Proof. by move=> k0; rewrite addr_ge0 ?mulr_ge0 ?ler01. Qed.
+
+Lemma past_capital_ge0 s : 0 <= past_capital s.
+Proof.
+rewrite divr_ge0 ?ler0n // big_seq sumr_ge0 // => kappa /bets_ge0 k0.
+by apply: along_ge0 => h i; rewrite divr_ge0 ?gains_ge0 // ltW ?odds_pos.
+Qed.
+
+Lemma past_supermartingale h : \sum_i law h i * past_capital (rcons h i) <= past_capital h.
+Proof.
+rewrite /past_capital; under eq_bigr do rewrite mulrA mulr_sumr.
+rewrite -mulr_suml exchange_big /= ler_wpmul2r ?invr_ge0 ?ler0n //.
+rewrite big_seq [X in _ <= X]big_seq; apply: ler_sum => kappa /bets_ge0 k0.
+under eq_bigr => i _ do rewrite along_rcons cat0s mulrCA.
+rewrite -mulr_sumr -[X in _ <= X]mulr1 ler_wpmul2l //.
+  by apply: along_ge0 => h' i; rewrite divr_ge0 ?gains_ge0 // ltW ?odds_pos.
+under eq_bigr do rewrite mulrA mulrDr mulr1 mulrCA.
+rewrite -mulr_suml big_split /= law_sum -mulr_sumr ler_pdivr_mulr ?odds_pos // mul1r.
+by rewrite ler_add2l ler_wpmul2l.
+Qed.
+
+Lemma average_below_past s : average_capital s <= past_capital s.
+Proof.
+rewrite ler_wpmul2r ?invr_ge0 ?ler0n // big_seq [X in _ <= X]big_seq.
+apply: ler_sum => kappa /bets_ge0 k0; rewrite along_div ler_wpmul2l //.
+  by apply: along_ge0 => h i; apply: gains_ge0.
+have pos : 0 < along (fun h (_ : I) => 1 + kappa * m h) [::] s.
+  by elim: s [::] => [|i s IH] h /=; rewrite ?ltr01 ?mulr_gt0 ?odds_pos.
+by rewrite lef_pinv ?posrE ?(lt_le_trans pos) // along_means.
+Qed.
+
+Theorem betting_on_average a n : 0 < a ->
+  probability law n [::] (ever n (fun h => a^-1 <= average_capital h)) <= a.
+Proof.
+move=> a0; have ai : 0 < a^-1 by rewrite invr_gt0.
+rewrite -(ler_pmul2l ai) mulVf ?gt_eqF // -past_capital_nil.
+have := @ville _ _ _ law_ge0 law_sum n [::] _ _ past_capital_ge0 past_supermartingale ai.
+apply: le_trans.
+rewrite ler_wpmul2l ?(ltW ai) //; apply: probability_mono => // s; apply: ever_mono => h.
+by move/le_trans; apply; apply: average_below_past.
+Qed.
+End Average.
