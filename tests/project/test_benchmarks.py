@@ -21,6 +21,7 @@ import pytest
 from jax import lax
 
 from benchmarks import gpu_program
+from benchmarks.bare_samples import SAMPLERS, SMALL, draw, errors
 from benchmarks.harness import Spread, Table, in_turns, ratios
 from benchmarks.on_device.budget import Budget, Row
 from benchmarks.on_device.program import cost, waits
@@ -66,6 +67,23 @@ def test_rows_are_printed_and_kept_as_markdown_and_json(
     }
     table.add({"more": Spread([0.5])}, kind="other")
     assert "\n## other\n\n| more |\n|---|\n| 0.5 |\n" in (tmp_path / "new" / "found.md").read_text()
+
+
+def test_samples_of_the_benchmark_of_bare_samples_have_the_laws_that_it_names() -> None:
+    random = np.random.default_rng(0)
+    shares = {
+        name: np.bincount(draw(random, name, 100, 100_000), minlength=100) / 1_000
+        for name in SAMPLERS
+    }
+    assert abs(shares["perfect"] - 1).max() < 0.2
+    assert shares["some 52 times too often"][0] == pytest.approx(100 * 52 / 151, abs=0.5)
+    assert shares["weights 1.2 and 0.8"][::2].mean() == pytest.approx(1.2, abs=0.02)
+    assert shares["one in 78 missing"][0] == 0
+    chain = draw(random, "correlated", 100, 100_000)
+    assert np.mean(chain[1:] == chain[:-1]) == pytest.approx(0.505, abs=0.01)
+    counted = Table("x", printed=False)
+    errors(counted, 2)
+    assert [row["sampler"] for row in counted.rows] == [name for name, *_ in SMALL]
 
 
 # What a machine with a GPU does not have.
