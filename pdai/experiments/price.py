@@ -151,7 +151,7 @@ def lines(path: Path = PRICES) -> list[Line]:
     """
     try:
         data = parsed_json(read_file(path))
-        prices = {row: _price(data[row]) for row in settings(LABEL) if row in data}
+        prices = {row: _price(fields) for row, fields in data.items()}
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise InputError(
             f"{str(path)!r} holds no prices ({error}): write it with python -m "
