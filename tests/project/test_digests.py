@@ -21,6 +21,12 @@ def test_the_paper_states_what_it_did() -> None:
     assert paper_digests() == stored()["paper"], CHANGED
 
 
+def forget() -> None:
+    """Forget what was read of the files."""
+    digests.definitions.cache_clear()
+    digests.read_proofs.cache_clear()
+
+
 @pytest.mark.catches(
     "digests of theorems leave out the definitions",
     "verify/lib/digests.py",
@@ -44,11 +50,11 @@ def test_control_another_statement_definition_or_hypothesis_has_another_digest(
     before = theorem_digest("coq/Betting.v", "lower_bound_covers")
     changed.write_text(changed.read_text().replace(old, new))
     monkeypatch.setattr(digests, "NOTES", tmp_path)
-    digests.definitions.cache_clear()
+    forget()
     try:
         assert theorem_digest("coq/Betting.v", "lower_bound_covers") != before
     finally:
-        digests.definitions.cache_clear()
+        forget()
 
 
 def test_a_label_stands_for_the_environment_around_it() -> None:

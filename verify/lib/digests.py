@@ -58,11 +58,23 @@ def stated_in(source: str) -> Iterator[Stated]:
 
 
 @cache
-def definitions() -> dict[str, list[str]]:
-    """By name, the texts in Coq that define it; a record defines its fields too."""
+def read_proofs(file: str) -> tuple[tuple[Stated, ...], frozenset[str]]:
+    """What a file of `proofs_notes` states, and the files that it imports, directly or not."""
+    source = read_file(NOTES / file, follow=True).decode()
+    imported = {file}
+    for library, names in re.findall(r"From (Pdai|Cert) Require (?:Import )?([\w\s]+)\.\s", source):
+        folder = "coq" if library == "Pdai" else "checker"
+        for name in names.split():
+            imported |= read_proofs(f"{folder}/{name}.v")[1]
+    return tuple(stated_in(source)), frozenset(imported)
+
+
+@cache
+def definitions(file: str) -> dict[str, list[str]]:
+    """By name, the texts that define it for a file; a record defines its fields too."""
     found: dict[str, list[str]] = {}
-    for path in sorted([*(NOTES / "coq").glob("*.v"), *(NOTES / "checker").glob("*.v")]):
-        for kind, name, text in stated_in(read_file(path, follow=True).decode()):
+    for imported in sorted(read_proofs(file)[1]):
+        for kind, name, text in read_proofs(imported)[0]:
             if kind in DEFINED:
                 fields = re.findall(r"(\w+) :", text) if kind == "Record" else []
                 for word in {name, *fields}:
@@ -72,10 +84,10 @@ def definitions() -> dict[str, list[str]]:
 
 def theorem_digest(file: str, name: str) -> str:
     """The digest of a theorem in a file of `proofs_notes`."""
-    stated = stated_in(read_file(NOTES / file, follow=True).decode())
+    stated, _ = read_proofs(file)
     texts = [text for kind, found, text in stated if kind in STATED and found == name]
     for text in texts:
-        named = [t for word in re.findall(r"\w+", text) for t in definitions().get(word, [])]
+        named = [t for word in re.findall(r"\w+", text) for t in definitions(file).get(word, [])]
         texts.extend(t for t in dict.fromkeys(named) if t not in texts)
     return digest("\n".join(texts))
 
