@@ -3,6 +3,7 @@
 import math
 from collections.abc import Hashable, Mapping
 from fractions import Fraction
+from itertools import product
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 import pdai
 from reference import RATIONAL, BackwardPolicy, ForwardPolicy, InputError, PointedDAG
 from reference.bounds import residual_spread
-from reference.certificates.bare import against_law, against_samples
+from reference.certificates.bare import against_law, against_samples, bound_by_events
 from reference.certificates.betting import Interval, LowerMean
 from reference.certificates.collisions import collision_bound, lower_probability, split
 from reference.certificates.features import FeatureMeans
@@ -44,6 +45,21 @@ def test_events_and_each_bound_from_above_share_the_level() -> None:
     )
     low = against_samples(samples, ["a", "b"] * 1_000, LEVEL)[0].low
     assert low == pytest.approx(balance.low - share.high, rel=1e-9)
+
+
+@pytest.mark.parametrize(("p", "q"), [(0.5, 0.5), (0.3, 0.3), (0.05, 0.1), (0.9, 0.6)])
+def test_the_bound_by_events_fails_with_at_most_its_level(p: float, q: float) -> None:
+    """Exactly: all counts of two values in the three pieces of twenty samples."""
+    law, sizes = np.array([q, 1 - q]), (2, 8, 10)
+    for level in (0.5, 0.1):
+        missed = 0.0
+        for counts in product(*(range(size + 1) for size in sizes)):
+            chances = zip(sizes, counts, strict=True)
+            chance = math.prod(math.comb(n, k) * p**k * (1 - p) ** (n - k) for n, k in chances)
+            pieces = [np.array([k, n - k]) for n, k in zip(sizes, counts, strict=True)]
+            if chance > 1e-9:
+                missed += chance * (bound_by_events(pieces, law, level) > abs(p - q) + 1e-12)
+        assert missed <= level
 
 
 @pytest.mark.catches(
