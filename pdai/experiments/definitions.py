@@ -20,22 +20,19 @@ from pdai.experiments.base import (
 )
 from pdai.experiments.chains import Chain
 from reference.errors import InputError
-from reference.files import parsed_json, read_file
+from reference.files import kind_of, parsed_json, read_file
 
 FOLDER = Path(__file__).parent
 FLOORS = FOLDER / "results" / "study_aliasing_floors.json"
+PRICES = FOLDER / "results" / "study_forgetting_prices.json"
 
 # The fields of a row that are not options of its task.
 _OF_A_ROW = ("columns", "models", "latents", "paper", "probe", "plan", "chains")
 _COMBINED, _PRODUCT = "combined", "on the product"
 _CHAINS = {"edges": "structure MCMC", "orders": "order MCMC"}
-# The names of the kinds of stored floors in tables.
-_BOUNDS = {
-    LEAST: "markovian",
-    "least TV with memory": "with_memory",
-    LIKELIEST: "likelihood",
-    LEAST_LOSS: "loss",
-}
+# The names of stored floors in tables, and those of the losses whose minima are shown beside them.
+_BOUNDS = {LEAST: "markovian", "least TV with memory": "with_memory"}
+_MINIMA = {LIKELIEST: "likelihood", LEAST_LOSS: "on policy"}
 
 
 def define(label: str, pho4: Path | None = None) -> Experiment:
@@ -132,29 +129,32 @@ def _with_network(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _floors() -> dict[str, dict[str, tuple[float, float]]]:
-    """The stored floors of study:aliasing, by name and row.
+    """The computed TV of study:aliasing, by name and row: floors, and the minima of two losses.
 
     Raises:
-        InputError: if the file is not one that `pdai.experiments.floors` writes.
+        InputError: if a file is not one that `pdai.experiments.floors` or `price` writes.
     """
+    path, module = FLOORS, "floors"
     try:
-        data = parsed_json(read_file(FLOORS))
-        # A file from before a kind was computed lacks it.
-        kinds = {name: key for name, key in _BOUNDS.items() if not _is_later(key, data)}
-        return {
-            name: {row: (float(kind[key][0]), float(kind[key][1])) for row, kind in data.items()}
-            for name, key in kinds.items()
+        floors = parsed_json(read_file(path))
+        bounds = {
+            name: {row: (float(kind[key][0]), float(kind[key][1])) for row, kind in floors.items()}
+            for name, key in _BOUNDS.items()
         }
+        # Where the state is seen, every loss is least at the target.
+        seen = {row: ends for row, ends in bounds[LEAST].items() if ends[1] == 0}
+        path, module = PRICES, "price all"
+        prices = parsed_json(read_file(path)) if kind_of(path) else {}
+        for name, loss in _MINIMA.items():
+            minima = {row: prices[row]["minima"][loss][0] for row in prices.keys() & floors.keys()}
+            ends = {row: (float(low), float(high)) for row, (low, high) in minima.items()}
+            bounds[name] = {row: (ends | seen)[row] for row in floors if row in ends | seen}
+        return bounds
     except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
         raise InputError(
-            f"{str(FLOORS)!r} holds no floors ({error}): write it with python -m "
-            "pdai.experiments.floors"
+            f"{str(path)!r} holds no floors ({error}): write it with python -m "
+            f"pdai.experiments.{module}"
         ) from None
-
-
-def _is_later(key: str, data: Mapping[str, Any]) -> bool:
-    """True of a kind of floors that came after the first two, and that no row has."""
-    return key not in ("markovian", "with_memory") and not any(key in of for of in data.values())
 
 
 def _flowing(text: str) -> str:

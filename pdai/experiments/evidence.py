@@ -42,17 +42,15 @@ def prices(every: Sequence[Results]) -> str:
     body = []
     for row in results.experiment.rows:
         low, high = bounds[LEAST][row]
-        likeliest = bounds[LIKELIEST][row][1]
         trained = float(results.values(row, MARKOVIAN).mean())
         others = [float(results.values(row, model).mean()) for model in (BEST, STRONGEST)]
         # The share of the gain that no memoryless policy has, at least and at most.
         gain = trained - others[0]
         shares = [max(0.0, end - others[0]) / gain for end in (low, high)] if low else []
         share = f"{shares[0]:.0%} to {shares[1]:.0%}" if shares else "-"
-        of_loss = bounds.get(LEAST_LOSS, {}).get(row)
-        minimum = "not computed" if of_loss is None else f"{of_loss[1]:.4f}"
-        numbers = [f"{number:.4f}" for number in (low, high, likeliest, trained, *others)]
-        body.append([row, *numbers[:3], minimum, *numbers[3:], share])
+        minima = [bounds[name][row][1] for name in (LIKELIEST, LEAST_LOSS)]
+        numbers = [f"{number:.4f}" for number in (low, high, *minima, trained, *others)]
+        body.append([row, *numbers, share])
     head = ["", "proved floor", "attained", "by maximum likelihood", "at the loss's minimum"]
     head += ["trained", BEST, STRONGEST, "share that needs memory"]
     return markdown(head, body)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from fast.training.compose import TrainConfig
 from pdai.experiments import minors, relaxation
 from pdai.experiments.definitions import FLOORS, define
-from pdai.experiments.nearest import likeliest, nearest
+from pdai.experiments.nearest import nearest
 from reference.expressivity.aliasing import TiedPolicies
 from reference.expressivity.coarse import block_of_cell, end_of_string, tied_policies
 from reference.files import replace_file
@@ -39,13 +39,10 @@ class Floors(NamedTuple):
     Attributes:
         markovian: the floor of policies that see the observation of the state.
         with_memory: the floor of policies that see all observations so far; its lower bound is 0.
-        likelihood: the TV of the policy that sees the observation of the state, and has the largest
-            likelihood on trajectories of the target.
     """
 
     markovian: Interval
     with_memory: Interval
-    likelihood: Interval
 
 
 def settings(label: str = "study:aliasing") -> dict[str, TrainConfig]:
@@ -77,7 +74,7 @@ def floors(config: TrainConfig, starts: int = STARTS, splits: int = SPLITS) -> F
     tied = tied_policies(problem, observe)
     if tied.count == len(tied.dag.edges):
         # No actions are tied, so every positive law is that of some policy.
-        return Floors(Interval(0.0, 0.0), Interval(0.0, 0.0), Interval(0.0, 0.0))
+        return Floors(Interval(0.0, 0.0), Interval(0.0, 0.0))
     target = target_of(problem, tied)
     if task.name == "grid":
         lower = relaxation.least_distance(tied, target, splits)
@@ -88,11 +85,8 @@ def floors(config: TrainConfig, starts: int = STARTS, splits: int = SPLITS) -> F
     reached = Fraction(0)
     if remembering.count < len(remembering.dag.edges):
         reached = nearest(remembering, target_of(problem, remembering), starts).distance
-    likely = likeliest(tied, target).distance
     return Floors(
-        rounded(lower, nearest(tied, target, starts).distance),
-        rounded(Fraction(0), reached),
-        rounded(likely, likely),
+        rounded(lower, nearest(tied, target, starts).distance), rounded(Fraction(0), reached)
     )
 
 

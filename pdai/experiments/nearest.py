@@ -1,8 +1,8 @@
-"""Searches for the tied policies whose terminal law is nearest to a target, or likeliest."""
+"""A search for the tied policy whose terminal law is nearest to a target."""
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -63,44 +63,6 @@ def nearest(
     points = [*(rng.normal(size=tied.count) for _ in range(starts)), *near]
     minima = [distance.search(point) for point in points]
     best = min(minima, key=lambda logits: distance(logits, 0.0)[0])
-    weights = tuple(Fraction(w) for w in np.exp(best).tolist())
-    return Attained(weights, distance_of(tied, weights, target))
-
-
-def likeliest(tied: TiedPolicies, target: Sequence[Fraction]) -> Attained:
-    """The tied policy of the largest likelihood on trajectories of a target.
-
-    They are drawn backwards by the uniform `p_B`. The log likelihood `sum of F(e) log p_F(e)` over
-    edges e, `F(e)` their flows, is concave in the logits, so that L-BFGS ends at its maximum. The
-    stated distance is that of the policy where it ended.
-
-    Args:
-        tied: the class.
-        target: the law, one number per terminal of its DAG.
-
-    Raises:
-        InputError: if the target is no law on the terminals.
-    """
-    check_law(tied, target)
-    dag = tied.dag
-    start, classes, nodes = np.array(dag.edges)[:, 0], np.array(tied.classes), len(dag.labels)
-    flows, through = np.zeros(len(dag.edges)), np.zeros(nodes)
-    through[[*dag.terminals]] = [float(p) for p in target]
-    for node in sorted(range(nodes), key=dag.depths.__getitem__, reverse=True):
-        edges = [*dag.in_edges[node]]
-        flows[edges] = through[node] / max(len(edges), 1)
-        np.add.at(through, start[edges], flows[edges])
-
-    def loss(logits: Vector) -> tuple[float, Vector]:
-        weight = np.exp(logits[classes])
-        p = weight / np.bincount(start, weight, nodes)[start]
-        slope: Any = np.bincount(classes, through[start] * p - flows, tied.count)
-        return -float(flows @ np.log(p)), slope
-
-    bounds = [(-LARGEST_LOGIT, LARGEST_LOGIT)] * tied.count
-    options: Any = {"maxiter": 5_000, "maxfun": 10_000, "ftol": 1e-15, "gtol": 1e-10}
-    at = np.zeros(tied.count)
-    best = minimize(loss, at, method="L-BFGS-B", jac=True, bounds=bounds, options=options).x
     weights = tuple(Fraction(w) for w in np.exp(best).tolist())
     return Attained(weights, distance_of(tied, weights, target))
 

@@ -10,7 +10,7 @@ import pytest
 
 from pdai.experiments import minors, relaxation
 from pdai.experiments.minors import cost
-from pdai.experiments.nearest import distance_of, likeliest, nearest
+from pdai.experiments.nearest import distance_of, nearest
 from reference import RATIONAL, ForwardPolicy, InputError, TooLargeError, marginal, pointed_dag
 from reference.expressivity.aliasing import TiedPolicies
 from reference.expressivity.coarse import action, block_of_cell, end_of_string, tied_policies
@@ -218,35 +218,3 @@ def test_the_bound_holds_for_masked_rows_too() -> None:
 def test_two_actions_of_one_class_at_a_state_are_refused() -> None:
     with pytest.raises(InputError, match="two actions of one state have the same class"):
         relaxation.least_distance(TiedPolicies(TURN, (0, 0, 1, 2)), [THIRD] * 3, 1)
-
-
-@pytest.mark.catches(
-    "the likelihood is of trajectories that start anywhere",
-    "pdai/experiments/nearest.py",
-    "slope: Any = np.bincount(classes, through[start] * p - flows, tied.count)",
-    "slope: Any = np.bincount(classes, p - flows, tied.count)",
-)
-def test_the_likeliest_policy_of_strings_has_the_shares_of_the_target() -> None:
-    tied = tied_policies(STRINGS, ending(1))
-    target = target_of(STRINGS, tied)
-    law = by_name(tied, target)
-    weights = likeliest(tied, target).weights
-    for edge, c in zip(tied.dag.edges, tied.classes, strict=True):
-        size, seen = end_of_string(tied.dag.labels[edge[0]], 1)  # type: ignore[misc]
-        letter = tied.dag.labels[edge[1]][-1]
-        alike = [(s, p) for s, p in law.items() if s[:size].endswith(seen)]
-        share = sum(p for s, p in alike if s[size] == letter) / sum(p for _, p in alike)
-        whole = sum(weights[d] for d in tied.row(edge[0]))
-        assert float(weights[c] / whole) == pytest.approx(float(share), abs=1e-5)
-    # Control: a policy that is as near as any is another one.
-    assert nearest(tied, target, 2).distance < likeliest(tied, target).distance
-
-
-def test_a_law_of_the_class_is_its_own_likeliest() -> None:
-    tied = tied_policies(Grid(4, 2), blocks(2))
-    # The trajectories of a policy are drawn backwards uniformly where it treats parents alike.
-    uniform = list(marginal(tied.policy([Fraction(1)] * tied.count)))
-    strings = tied_policies(STRINGS, ending(2))
-    assert likeliest(strings, law_of(strings, 1)).distance < 1e-6
-    # Control: a grid's policy need not draw its parents alike.
-    assert likeliest(tied, uniform).distance > 1e-3

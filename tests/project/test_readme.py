@@ -10,7 +10,7 @@ import pytest
 
 from fast.laws.terminal_law import MAX_HISTORIES
 from pdai.experiments import EXPERIMENTS, tables
-from pdai.experiments.base import BEST, LEAST, LIKELIEST, MARKOVIAN, STRONGEST
+from pdai.experiments.base import BEST, LEAST, LEAST_LOSS, LIKELIEST, MARKOVIAN, STRONGEST
 from pdai.experiments.evidence import untrained
 from pdai.experiments.frames import Results
 from pdai.experiments.results import stored
@@ -102,6 +102,12 @@ def test_the_share_of_memory_is_between_the_floors() -> None:
         trained, gru = (float(results.values(row, m).mean()) for m in (MARKOVIAN, BEST))
         shares += [(end - gru) / (trained - gru) for end in dial.bounds[LEAST][row]]
     assert f"{100 * min(shares):.0f} to {100 * max(shares):.0f} % of its gain" in TEXT
+    ends = [
+        abs(float(results.values(row, MARKOVIAN).mean()) - dial.bounds[LEAST_LOSS][row][1])
+        for row in dial.rows
+    ]
+    assert 0.003 < max(ends) < 0.004
+    assert "within 0.004 of whose [minimum]" in TEXT
 
 
 def test_untrained_policies_and_rows_whose_state_is_seen_are_counted() -> None:
