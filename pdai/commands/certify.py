@@ -30,6 +30,8 @@ class Certify(CertifyOptions, Accepting):
     enumerated, exact; Z, log Z is known or bounded; S, samples of the target are given; N, neither,
     only lower bounds. --help-all shows every option.
 
+    `pdai power` says beforehand how many samples will do.
+
     Try:
         pdai certify runs/lines-gru-0 --certificate lines.json
         pdai certify my_module:policy --problem my_module:Posterior --log-z 29.97
