@@ -14,7 +14,6 @@ from pdai.experiments.base import (
     LEAST_LOSS,
     LIKELIEST,
     MARKOVIAN,
-    STRONGEST,
 )
 from pdai.experiments.frames import Results
 from pdai.experiments.tables import claimed, markdown
@@ -43,16 +42,16 @@ def prices(every: Sequence[Results]) -> str:
     for row in results.experiment.rows:
         low, high = bounds[LEAST][row]
         trained = float(results.values(row, MARKOVIAN).mean())
-        others = [float(results.values(row, model).mean()) for model in (BEST, STRONGEST)]
+        remembering = float(results.values(row, BEST).mean())
         # The share of the gain that no memoryless policy has, at least and at most.
-        gain = trained - others[0]
-        shares = [max(0.0, end - others[0]) / gain for end in (low, high)] if low else []
+        gain = trained - remembering
+        shares = [max(0.0, end - remembering) / gain for end in (low, high)] if low else []
         share = f"{shares[0]:.0%} to {shares[1]:.0%}" if shares else "-"
         minima = [bounds[name][row][1] for name in (LIKELIEST, LEAST_LOSS)]
-        numbers = [f"{number:.4f}" for number in (low, high, *minima, trained, *others)]
+        numbers = [f"{number:.4f}" for number in (low, high, *minima, trained, remembering)]
         body.append([row, *numbers, share])
     head = ["", "proved floor", "attained", "by maximum likelihood", "at the loss's minimum"]
-    head += ["trained", BEST, STRONGEST, "share that needs memory"]
+    head += ["trained", BEST, "share that needs memory"]
     return markdown(head, body)
 
 
@@ -116,7 +115,7 @@ def fragile(every: Sequence[Results]) -> str:
     weak = [row for row in of_five if not _stays(row)]
     listed = "; ".join(f"{_place(row)}, {against(row.pair)}" for row in weak)
     return (
-        f"Of {len(rows)} comparisons that are decided, {len(of_five)} have five seeds, and "
+        f"Among {len(rows)} comparisons that are decided, {len(of_five)} have five seeds, and "
         f"{len(of_five) - len(weak)} of these stay decided whichever seed is left out. The others: "
         f"{listed or 'none'}."
     )
