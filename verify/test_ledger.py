@@ -244,3 +244,5 @@ def test_the_table_of_the_notes_is_the_ledger() -> None:
     text = (NOTES / "README.md").read_text()
     table = "".join(line for line in text.splitlines(keepends=True) if line.startswith("| "))
     assert table == markdown(scopes_of(table)), "run `python -m verify.lib.notes`"
+    controls = {claim.control for claim in CLAIMS if claim.control}
+    assert controls.isdisjoint(scopes_of(table).values()), "a row's cells are shifted"

@@ -91,7 +91,7 @@ def test_on_the_grid_memoryless_policies_are_level_or_ahead(row: str) -> None:
     else:
         assert attained < min(gru, srwm)
         assert likeliest < gru
-        assert "with blocks of 4 one is ahead of both means, as that of maximum" in TEXT
+        assert "with blocks of 4 one is ahead of both means, and that of maximum" in TEXT
 
 
 def test_the_share_of_memory_is_between_the_floors() -> None:
@@ -107,7 +107,7 @@ def test_the_share_of_memory_is_between_the_floors() -> None:
         for row in dial.rows
     ]
     assert 0.003 < max(ends) < 0.004
-    assert "within 0.004 of whose [minimum]" in TEXT
+    assert "within 0.004 of its [minimum]" in TEXT
 
 
 def test_untrained_policies_and_rows_whose_state_is_seen_are_counted() -> None:
@@ -142,7 +142,7 @@ def test_the_claims_are_counted() -> None:
         "misprint", "misprints"
     )
     failing = sum(count[grade] for grade in Severity)
-    assert f"Of {of_paper} claims {failing} do not hold as printed ({graded})" in README
+    assert f"{failing} of {of_paper} claims do not hold as printed ({graded})" in README
     ours = len(CLAIMS) - of_paper
     assert f"{len(CLAIMS)} claims, {of_paper} of the paper and {ours} of ours" in README
 
