@@ -286,6 +286,7 @@ def _bare(
     known, target, level = source.target.probabilities(), options.target, options.level
     notes = ["assumes that the samples are independent draws of one sampler"]
     regime, interval, lines = options.regime, Interval(0.0, 1.0), list[Line]()
+    unused = ": the samples of the target are not used"
     is_large = known is None and isinstance(source.target.problem, Circuit)
     if target is None and known is None and not is_large:
         target = _target_samples(source, options, len(samples))
@@ -294,8 +295,7 @@ def _bare(
         notes.append(WHY_NO_MORE)
     elif known is not None:
         exact = f"the target is exact here, from its {len(known):,} enumerated terminal states"
-        unused = "" if target is None else ": the samples of it are not used"
-        notes += [FIXED, exact + unused]
+        notes += [FIXED, exact + ("" if target is None else unused)]
         # A sampler may leave the terminal states, whether or not these samples do.
         interval, lines = against_law(samples, {**known, Outside(): Fraction(0)}, level)
         if any(line.name.startswith(STANDING_OUT) for line in lines):
@@ -307,6 +307,7 @@ def _bare(
         notes.append(
             "the target has more solutions than --max-states lists: only the exact probabilities "
             "of its literals and pairs of them are compared, and there is no upper bound"
+            + ("" if target is None else unused)
         )
     else:
         source.target.texts().check(target)  # type: ignore[arg-type]  # read by now

@@ -38,6 +38,14 @@ _LOG_Z = _from_words(
 )
 
 
+def checked_level(level: Any) -> float:
+    """A level of confidence; raises InputError unless it lies between 0 and 1."""
+    # A fraction of a smaller level would be zero in float64.
+    if not 1e-300 < (number := number_or_infinite(level, "level")) < 1:
+        raise InputError(f"level is {level}, but must lie between 0 and 1: say, 1e-6")
+    return number
+
+
 @dataclass(frozen=True, kw_only=True)
 class CertifyOptions:
     """The options of a certificate. In Python, a function or samples may replace a name."""
@@ -108,16 +116,13 @@ class CertifyOptions:
         }
         # Any kind of number is accepted.
         loaded |= {
-            name: number_or_infinite(getattr(self, name), name)
-            for name in ("width", "seconds", "level")
+            name: number_or_infinite(getattr(self, name), name) for name in ("width", "seconds")
         }
+        loaded["level"] = checked_level(self.level)
         check_fields(options := replace(self, **loaded), "certify")
         check_seed("certify", self.seed)
         check_integer("certify", "tighten", self.tighten, 0)
         check_integer("certify", "max_states", self.max_states, 1, most=10**12)
-        # A fraction of a smaller level would be zero in float64.
-        if not 1e-300 < options.level < 1:
-            raise InputError(f"level is {self.level}, but must lie between 0 and 1: say, 1e-6")
         for name, value, least in zip(Budget._fields, options.budget, (0, 2, 0), strict=True):
             if not value >= least:
                 raise InputError(f"{name} is {value}, but must be at least {least}")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pdai.certifying.options import checked_level
 from reference.certificates.laws import UNIFORM, law_of
 from reference.certificates.power import Power, power_of
 from reference.errors import InputError, check_integer, check_seed, shown
@@ -41,9 +42,10 @@ def power(
     Raises:
         InputError: if a number breaks a rule, or not one of law and outcomes is given.
     """
-    for name, given in (("distance", distance), ("level", level)):
-        if not 0 < number_or_infinite(given, name) < 1:
-            raise InputError(f"{name} is {given}, but must lie between 0 and 1")
+    given, distance = distance, number_or_infinite(distance, "distance")
+    if not 0 < distance < 1:
+        raise InputError(f"distance is {given}, but must lie between 0 and 1")
+    level = checked_level(level)
     check_seed("power", seed)
     if (law is None) == (outcomes is None):
         raise InputError("give either the law, or the number of equally likely outcomes")

@@ -64,6 +64,8 @@ class Certify(CertifyOptions, Accepting):
         """Prints the certificate, and writes the requested files."""
         from pdai.certifying.certify import certificate_of
 
+        if self.fail_above is not None and not 0 <= self.fail_above <= 1:
+            raise InputError(f"fail_above is {self.fail_above:g}, but must be a TV, from 0 to 1")
         for path in (self.table, self.out):
             if path is not None:
                 check_output(path)

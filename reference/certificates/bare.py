@@ -25,10 +25,10 @@ from reference.certificates.collisions import (
     Floats,
     collision_bound,
     expected_bound,
-    lower_probability,
+    least_gap,
+    probability,
     scores,
     split,
-    upper_probability,
 )
 from reference.certificates.statement import Line, small
 from reference.errors import InputError, shown
@@ -101,15 +101,15 @@ def bound_by_events(pieces: Sequence[Counts], law: Floats, level: float) -> floa
         law: `pi` of each value.
         level: the level of the bound.
     """
-    parts = [_Halves.of(pieces, first, law) for first in range(1, len(pieces))]
-    events = [(part.measured, values) for part in parts for values in part.events]
-    # Both ends, as samples in a wrong order have too little where they had too much.
-    log, low = math.log(2 * max(1, len(events)) / level), 0.0
-    for measured, values in events:
-        count = int(measured.sum())
-        seen, mass = int(measured[values].sum()), float(law[values].sum())
-        least, most = lower_probability(seen, count, log), upper_probability(seen, count, log)
-        low = max(low, least - mass - 2.0**-40, mass - most - 2.0**-40)
+    parts, low = range(1, len(pieces)), 0.0
+    for first in parts:
+        _, measured, events = _Halves.of(pieces, first, law)
+        # Each part has its share, as a later one is chosen by what an earlier one measures. Both
+        # ends, as samples in a wrong order have too little where they had too much.
+        log = math.log(2 * max(1, len(events)) * len(parts) / level)
+        for values in events:
+            seen, mass = int(measured[values].sum()), float(law[values].sum())
+            low = max(low, least_gap(probability(seen, int(measured.sum()), log), mass))
     return low
 
 
@@ -173,8 +173,7 @@ def _farthest(half: _Halves, labels: Sequence[Hashable], law: Floats, level: flo
     name = f"{STANDING_OUT}, of {len(law):,}"
     lines = [Line(name, Fraction(int((sizes >= least).sum())), "estimate")]
     for i in listed:
-        seen = int(measured[i])
-        bound = Interval(lower_probability(seen, count, log), upper_probability(seen, count, log))
+        bound = probability(int(measured[i]), count, log)
         name = f"probability of {shown(labels[i])}, {small(float(law[i]))} in the target"
         lines.append(Line(name, bound, "bound"))
     return lines

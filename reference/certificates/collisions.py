@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reference.certificates.betting import LowerMean
+from reference.certificates.betting import Interval, LowerMean
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -74,6 +74,16 @@ def lower_probability(count: int, trials: int, log: float) -> float:
     return max(0.0, 1 - upper_probability(trials - count, trials, log))
 
 
+def probability(count: int, trials: int, log: float) -> Interval:
+    """Both bounds of a probability, each of which fails with probability at most `exp(-log)`."""
+    return Interval(lower_probability(count, trials, log), upper_probability(count, trials, log))
+
+
+def least_gap(bounds: Interval, target: float) -> float:
+    """A lower bound of the distance of a probability from that under the target."""
+    return max(0.0, bounds.low - target - 2.0**-40, target - bounds.high - 2.0**-40)
+
+
 def divergence(share: float, probability: float) -> float:
     """`KL(share | probability)` of one event, in nats."""
     sides = ((share, probability), (1 - share, 1 - probability))
@@ -91,13 +101,19 @@ def scores(counts: Counts, target: Floats) -> Floats:
         counts: the number of samples of each value.
         target: `pi` of each value.
     """
-    share, logs = counts / counts.sum(), np.zeros(len(counts))
-    for p, q in ((share, target), (1 - share, 1 - target)):
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logs += np.where(p > 0, p * np.log(p / q), 0.0)
-    sizes: Floats = np.sqrt(2 * counts.sum() * np.maximum(logs, 0.0))
+    share = counts / counts.sum()
+    sizes: Floats = np.sqrt(2 * counts.sum() * np.maximum(divergences(share, target), 0.0))
     signed: Floats = np.sign(share - target) * sizes
     return signed
+
+
+def divergences(share: Floats, target: Floats) -> Floats:
+    """`divergence` of each of many events; NaN where the target is."""
+    sizes = np.zeros(share.shape)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for p, q in ((share, target), (1 - share, 1 - target)):
+            sizes += np.where(p > 0, p * np.log(p / q), 0.0)
+    return sizes
 
 
 class Parts(NamedTuple):

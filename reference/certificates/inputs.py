@@ -54,7 +54,7 @@ def _begins_with_json(text: str) -> bool:
 def _json_rows(path: Path, text: str) -> tuple[list[str] | None, list[list[str]]]:
     names: list[str] | None = None
     rows: list[list[str]] = []
-    for line, written in enumerate(text.splitlines(), 1):
+    for line, written in enumerate(text.split("\n"), 1):
         if not written.strip():
             rows.append([])
             continue
@@ -108,6 +108,9 @@ def values_of(array: np.ndarray[Any, Any], owner: str) -> list[Any]:
             f"{owner} is an array of the shape {array.shape} and the type {array.dtype}, but must "
             "have a number, a text or a row of these for each sample"
         )
-    array = array.astype({"b": int, "S": str}.get(array.dtype.kind, array.dtype))
+    try:
+        array = array.astype({"b": int, "S": str}.get(array.dtype.kind, array.dtype))
+    except UnicodeDecodeError:
+        raise InputError(f"{owner} has bytes that are no ASCII text: decode them first") from None
     values: list[Any] = array.tolist()
     return values if array.ndim == 1 else [*map(tuple, values)]

@@ -2,10 +2,11 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from reference.certificates.listed import ListedLaw, read_values, read_weights
-from reference.errors import InputError
+from reference.errors import InputError, check_list, check_type
 from reference.problems.circuits import CIRCUITS, Circuit
 from reference.problems.formulas import Formula
 from reference.problems.solutions import INTEGER, Literals
@@ -41,6 +42,8 @@ def law_of(
         InputError: if a file breaks a rule, a value is repeated or has no weight, or the parts
             given do not make one law.
     """
+    check_type("the target", "law", law, (str, Path, Mapping))
+    check_type("the target", "solutions", solutions, (str, Path, NoneType))
     if support is not None and (solutions is not None or law != UNIFORM):
         raise InputError(
             "the support is of the uniform law, and the law or its solutions have values of their "
@@ -62,8 +65,8 @@ def law_of(
     if support is None:
         raise InputError("the law is uniform, but over which values? Give its support")
     if isinstance(support, str | Path):
-        support = read_values(Path(support))
-    return ListedLaw.uniform(support)
+        return ListedLaw.uniform(read_values(Path(support)))
+    return ListedLaw.uniform(check_list("the target", "support", support))
 
 
 def _literal_weights(law: str | Path | Mapping[Hashable, Any]) -> Mapping[int, Any]:
@@ -79,6 +82,8 @@ def _literal_weights(law: str | Path | Mapping[Hashable, Any]) -> Mapping[int, A
                 f"a weight is given to {literal!r}, but with solutions the law has weights of "
                 "literals, such as -3: leave the solutions out, or give these"
             )
+        if int(str(literal)) in weights:
+            raise InputError(f"the literal {int(str(literal))} has two weights: give it one")
         weights[int(str(literal))] = weight
     return weights
 

@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from reference.certificates.inputs import read_rows
 from reference.errors import InputError, check_hashable, plain, shown
@@ -16,8 +17,9 @@ from reference.user_code import Of, exact, number_or_infinite
 Numbered = tuple[int, list[str]]
 
 
-class Start(NamedTuple):
-    """The state before a value is drawn."""
+@dataclass(frozen=True)
+class Start:
+    """The state before a value is drawn, which equals no value."""
 
 
 class ListedLaw:
@@ -61,6 +63,8 @@ class ListedLaw:
     @classmethod
     def uniform(cls, values: Sequence[Hashable]) -> "ListedLaw":
         """The uniform law on values; raises InputError if one is given twice."""
+        for value in values:
+            check_hashable("a value of the support", value)
         weights = dict.fromkeys(values, 1)
         _check_distinct(values, len(weights), "the support")
         return cls(weights)

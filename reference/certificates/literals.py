@@ -11,7 +11,7 @@ import numpy as np
 
 from reference.certificates.bare import LISTED, check_two
 from reference.certificates.betting import Interval
-from reference.certificates.collisions import Floats, lower_probability, upper_probability
+from reference.certificates.collisions import Floats, divergences, least_gap, probability
 from reference.certificates.state_texts import Outside
 from reference.certificates.statement import Line, small
 from reference.problems.circuits import Circuit
@@ -43,7 +43,8 @@ def against_circuit(
     target = _together(circuit)
     half = len(samples) // 2
     chosen = events[:half].T @ events[:half] / half
-    scores = np.triu(_divergence(chosen, target))
+    # Pairs whose target is not known are not chosen.
+    scores = np.triu(np.nan_to_num(divergences(chosen, target), nan=0.0, posinf=np.inf))
     order = np.argsort(-scores, axis=None, kind="stable")[:LISTED]
     order = order[scores.ravel()[order] > 0]
     # Both ends of each.
@@ -51,8 +52,8 @@ def against_circuit(
     low, lines = 0.0, list[Line]()
     for i, j in zip(*np.unravel_index(order, scores.shape), strict=True):
         seen, p = int((events[half:, i] * events[half:, j]).sum()), float(target[i, j])
-        bound = Interval(lower_probability(seen, count, log), upper_probability(seen, count, log))
-        low = max(low, bound.low - p - 2.0**-40, p - bound.high - 2.0**-40)
+        bound = probability(seen, count, log)
+        low = max(low, least_gap(bound, p))
         name = f"probability {_named(int(i), int(j), variables)}, {small(p)} in the target"
         lines.append(Line(name, bound, "bound"))
     return Interval(low, 1.0), lines
@@ -75,12 +76,3 @@ def _together(circuit: Circuit) -> Floats:
         for v in range(1, variables + 1):
             target[v - 1, :-1] = [float(p) for p in circuit.marginals((v,))]
     return target
-
-
-def _divergence(share: Floats, target: Floats) -> Floats:
-    """`KL(share | target)` of each event, in nats; 0 where the target is not known."""
-    sizes = np.zeros(share.shape)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for p, q in ((share, target), (1 - share, 1 - target)):
-            sizes += np.where(p > 0, p * np.log(p / q), 0.0)
-    return np.nan_to_num(sizes, nan=0.0, posinf=np.inf)

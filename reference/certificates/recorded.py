@@ -154,6 +154,10 @@ def priced(record: Record, problem: Any) -> Record:
     logs = np.asarray(record.numbers[PRICED], float)
     by_state: dict[Hashable, float] = {}
     for x, log in zip(record.terminals, logs.tolist(), strict=True):
+        if math.isinf(log):
+            raise InputError(
+                f"the {PRICED} of {shown(x)} is {log:g}, but must be finite, as it was drawn"
+            )
         if not abs(by_state.setdefault(x, log) - log) <= EXCESS:
             raise InputError(
                 f"{shown(x)} has the {PRICED} {by_state[x]:g} and {log:g}: one sampler has one"

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from reference.errors import InputError
 from reference.problems.formulas import refused, text_of
-from reference.problems.solutions import INTEGER
+from reference.problems.solutions import COUNT, INTEGER
 
 D4 = {"o": "or", "a": "and", "t": "and", "f": "or"}
 C2D = {"A": "and", "O": "or"}
@@ -53,7 +53,7 @@ def read_circuit(path: Path) -> tuple[list[Node], int]:
 
 def _from_c2d(source: str, lines: Sequence[tuple[int, list[str]]]) -> tuple[list[Node], int]:
     (first, header), *rest = lines
-    if len(header) != 4 or not all(map(str.isdecimal, header[1:])):
+    if len(header) != 4 or not all(map(COUNT.fullmatch, header[1:])):
         raise refused(source, first, " ".join(header), "nnf NODES EDGES VARIABLES")
     count, variables = int(header[1]), int(header[3])
     nodes: list[Node] = []

@@ -28,8 +28,11 @@ MISSING = {"", "-", ".", "?", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"
 # Numbers that programs write for a missing value.
 STAND_INS = {"-99", "-999", "-9999"}
 
-# Python's own `float` also reads `1_000`, `nan` and the digits of other scripts.
-DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+# Python's own `float` also reads `1_000`, `nan` and the digits of other scripts. As fractions, long
+# numbers and powers would take for ever.
+DECIMAL = re.compile(
+    r"[+-]?(\d{1,999}(\.\d{0,999})?|\.\d{1,999})(e[+-]?\d{1,4})?", re.ASCII | re.IGNORECASE
+)
 
 # A column with at most this many different integers, each twice on average, may be categories.
 MOST_CODES = 10

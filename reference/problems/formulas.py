@@ -17,7 +17,7 @@ from typing import NamedTuple
 from reference.errors import InputError, plain
 from reference.files import read_file
 from reference.problems.columns import DECIMAL
-from reference.problems.solutions import INTEGER, Literals, Solution
+from reference.problems.solutions import COUNT, INTEGER, Literals, Solution
 
 COMPILE = "compile it with c2d or d4, and give the circuit (.nnf)"
 # The weight of a literal, as in the model counting competition; for c2d it is a comment.
@@ -52,11 +52,14 @@ class Formula(NamedTuple):
                 break
             if words[:1] == ["c"]:
                 if weight := WEIGHT.fullmatch(text):
-                    if not DECIMAL.fullmatch(weight[2]):
+                    if not (INTEGER.fullmatch(weight[1]) and DECIMAL.fullmatch(weight[2])):
                         raise refused(source, line, text, "c p weight LITERAL DECIMAL 0")
+                    if int(weight[1]) in weights:
+                        raise refused(source, line, text, "one weight for each literal")
                     weights[int(weight[1])] = Fraction(weight[2])
             elif words[:1] == ["p"] and not header:
-                if words[1:2] != ["cnf"] or [*map(str.isdecimal, words[2:])] != [True, True]:
+                is_header = words[1:2] == ["cnf"] and len(words) == 4
+                if not (is_header and all(map(COUNT.fullmatch, words[2:]))):
                     raise refused(source, line, text, "p cnf VARIABLES CLAUSES")
                 header = [*map(int, words[2:])]
             elif words:

@@ -13,7 +13,9 @@ from reference.user_code import Of, exact
 
 Solution = tuple[int, ...]
 
-INTEGER = re.compile(r"-?[0-9]+", re.ASCII)
+# Bounded, as Python reads no integer of thousands of digits.
+INTEGER = re.compile(r"-?[0-9]{1,9}", re.ASCII)
+COUNT = re.compile(r"[0-9]{1,9}", re.ASCII)
 # What other programs put around and between the literals of a solution.
 BRACKETS = str.maketrans("()[],", "     ")
 

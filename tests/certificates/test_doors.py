@@ -201,6 +201,9 @@ def test_a_sampler_is_tested_against_a_circuit(here: Path) -> None:
             assert_law(lambda n: [], here / law)
 
 
+# More digits than Python reads as an integer.
+MANY = "1" * 5_000
+
 # The input, as files by name with their content; what is asked for; what is said of it.
 REFUSED: list[tuple[dict[str, str], str, str]] = [
     ({"s.csv": "a\nb\n"}, "s.csv --law gone.csv", "'gone.csv' cannot be read"),
@@ -261,10 +264,38 @@ REFUSED: list[tuple[dict[str, str], str, str]] = [
         r"node 2 \(line 4\) is not deterministic",
     ),
     ({"c.nnf": "nnf 2 2 1\nL 1\nA 2 0 0\n"}, "s.csv --law c.nnf", r"node 1 .* is not decomposable"),
+    ({"c.nnf": f"nnf 1 0 {MANY}\nL 1\n"}, "s.csv --law c.nnf", "must be nnf NODES EDGES"),
+    ({"c.nnf": f"nnf 1 0 1\nL {MANY}\n"}, "s.csv --law c.nnf", "must be L LITERAL"),
+    ({"f.cnf": f"p cnf {MANY} 1\n1 0\n"}, "s.csv --law f.cnf", "must be p cnf VARIABLES"),
+    ({"f.cnf": f"p cnf 3 1\n{MANY} 0\n"}, "s.csv --law f.cnf", "must be literals, and 0"),
+    (
+        {"f.cnf": f"c p weight {MANY} 1 0\n{CNF}"},
+        "s.csv --law f.cnf",
+        "must be c p weight LITERAL DECIMAL 0",
+    ),
+    (
+        {"f.cnf": f"c p weight 1 0.{MANY} 0\n{CNF}"},
+        "s.csv --law f.cnf",
+        "must be c p weight LITERAL DECIMAL 0",
+    ),
+    (
+        {"f.cnf": f"c p weight 1 2 0\nc p weight 1 3 0\nc p weight -1 1 0\n{CNF}"},
+        "s.csv --law f.cnf",
+        "line 2 is .*, but must be one weight for each literal",
+    ),
+    (
+        {"l.csv": "1,2\n01,3\n-1,1\n"},
+        "s.csv --law l.csv --solutions formula.cnf",
+        "the literal 1 has two weights",
+    ),
+    ({"l.csv": f"a,0.{MANY}\n"}, "s.csv --law l.csv", "must be a decimal number"),
+    ({"s.csv": f"1 2 {MANY}\n"}, "s.csv --law circuit.nnf", "is no solution of"),
+    ({"l.csv": "1 2 3,1\n"}, "s.csv --law l.csv --fail-above nan", "fail_above is nan"),
+    ({"l.csv": "1 2 3,1\n"}, "s.csv --law l.csv --fail-above 5", "fail_above is 5"),
 ]
 
 
-@pytest.mark.parametrize(("files", "words", "message"), REFUSED, ids=[row[1] for row in REFUSED])
+@pytest.mark.parametrize(("files", "words", "message"), REFUSED, ids=[row[2] for row in REFUSED])
 def test_bad_input_is_refused(
     here: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -276,10 +307,31 @@ def test_bad_input_is_refused(
     for name, text in files.items():
         (here / name).write_text(text)
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO()))
-    ask = ("certify", *words.split(), "--fail-above", "0.1")
+    ask = ("certify", "--fail-above", "0.1", *words.split())
     said = answer(*ask, cwd=here, expect=3).stderr
     with pytest.raises(InputError, match=message):
         raise InputError(said.replace("\n", " "))
+
+
+def test_a_line_of_json_ends_at_a_line_feed_alone(tmp_path: Path) -> None:
+    (tmp_path / "s.jsonl").write_text('"a\u2028b"\r\n' * 500, "utf-8")
+    assert pdai.certify(tmp_path / "s.jsonl", law={"a\u2028b": 1}).samples == 500
+
+
+def test_bytes_that_are_no_text_are_refused() -> None:
+    with pytest.raises(InputError, match="no ASCII text"):
+        pdai.certify(np.array([b"\xff", b"a"] * 50), law={"a": 1})
+
+
+def test_the_empty_tuple_is_a_value() -> None:
+    made = pdai.certify([(), (1,)] * 500, law={(): 1, (1,): 1}, log_prob=lambda x: np.log(0.5))
+    assert made.interval.low == 0
+
+
+def test_the_samples_of_a_large_circuit_that_are_not_used_are_named(here: Path) -> None:
+    samples = Circuit.read(here / "circuit.nnf").sample(100, 0)
+    made = pdai.certify(samples, law=here / "circuit.nnf", max_states=3, target=samples)
+    assert any("samples of the target" in note and "not used" in note for note in made.notes)
 
 
 def test_laws_are_given_once() -> None:

@@ -62,6 +62,14 @@ def test_the_bound_by_events_fails_with_at_most_its_level(p: float, q: float) ->
         assert missed <= level
 
 
+def test_the_level_of_an_event_does_not_depend_on_the_samples_that_measure_it() -> None:
+    """The second piece measures what the first chose, and chooses two or three events itself."""
+    law, first, rest = np.full(4, 0.25), np.array([100, 0, 0, 0]), np.array([600, 100, 100, 100])
+    seconds = (np.array([300, 33, 33, 34]), np.array([300, 90, 10, 0]))
+    lows = {bound_by_events([first, piece, rest - piece], law, LEVEL) for piece in seconds}
+    assert len(lows) == 1
+
+
 @pytest.mark.catches(
     "An event is measured on the samples that chose it.",
     "reference/certificates/bare.py",
@@ -280,7 +288,7 @@ def test_samples_that_are_not_independent_are_refused(certify_lines: Any) -> Non
         certify_lines(words, two, level=1e-6)
     made = certify_lines(np.random.default_rng(0).permutation(words), two, target=words)
     assert made.interval.low == 0
-    assert "the samples of it are not used" in made.notes[-1]
+    assert "the samples of the target are not used" in made.notes[-1]
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,7 @@ def test_a_problem_of_many_steps_takes_them_too() -> None:
     [
         (["a", "b"] * 5, {"log_prob": lambda x: 0.0}, "2 distinct samples sum to 2, more than 1"),
         (["a", "b"] * 5, {"log_prob": lambda x: math.nan}, "log_prob"),
+        (["a", "b"] * 5, {"log_prob": lambda x: -math.inf}, "log_prob of 'a' is -inf"),
         (["a", "a", "d"], {"log_prob": log_prob}, "outside of the target"),
         (lambda state: [1], {"log_prob": log_prob}, "log_prob is of bare samples"),
     ],

@@ -1,6 +1,7 @@
 """How many samples a distance needs, before any is drawn."""
 
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,11 @@ def test_the_command_says_what_is_a_guarantee(tmp_path: Path) -> None:
     assert made["shows"]["of the given law"]["samples"] < made["passes"]
 
 
+def test_a_distance_may_be_any_number() -> None:
+    made = pdai.power(Fraction(1, 2), outcomes=9, level=np.float32(2**-20))
+    assert json.loads(json.dumps(made.to_json()))["distance"] == 0.5
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -80,7 +86,11 @@ def test_the_command_says_what_is_a_guarantee(tmp_path: Path) -> None:
         ({"outcomes": 4, "against": {"a": 1}}, "support and against name values"),
         ({"outcomes": 4, "distance": 0}, "distance is 0, but must lie between 0 and 1"),
         ({"outcomes": 4, "level": 1}, "level is 1, but must lie between 0 and 1"),
+        ({"outcomes": 4, "level": 1e-310}, "level is 1e-310, but must lie between 0 and 1"),
         ({"law": {"a": 1}, "against": {"b": 1}}, "has 'b', which is outside of the law"),
+        ({"law": ["a", "b"]}, "law is .*, a list, but must be a str or Path or Mapping"),
+        ({"law": "uniform", "support": 5}, "support is 5"),
+        ({"law": "uniform", "support": [["a"]]}, "not hashable"),
     ],
 )
 def test_a_question_without_an_answer_is_refused(options: dict[str, Any], message: str) -> None:
