@@ -4,7 +4,7 @@ One command that needs no network, and of packages numpy, scipy, jax, equinox, o
 alone. It compares rollouts, losses, gradients and laws with float64 references, times training,
 sampling and exact laws, and writes after every row, so that a kill loses nothing: one JSON file and
 one Markdown table. Beside the times of a GPU that it knows are those that `gpu_program.py` infers.
-What there is no time for is dropped, the least important first, and named.
+Rows without time left are dropped, the least important first, and named.
 """
 
 import argparse

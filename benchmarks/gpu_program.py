@@ -2,7 +2,7 @@
 
 XLA compiles for a description of a GPU, given the wheel `jax-cuda13-pjrt` of the version of jaxlib
 (`pip install --no-deps --target FOLDER`, and FOLDER on PYTHONPATH); without it this says so, and
-exits with 3. Nothing is run. Of each program it counts the kernels, and it ends with 1 if they are
+exits with 3. Nothing is run. It counts the kernels of each program, and ends with 1 if they are
 more than the budget, if a host would be asked something in between, or if float64 stands in a
 program of float32. The seconds beside them are inferred: from the rates of the data sheet, and from
 what gfnx publishes for its own steps, which is 3.7 to 6.7 microseconds for each of its kernels.
@@ -70,7 +70,7 @@ TRAINING = (
     Training("hypergrid 16^4", "GRU", 128, 2_500),
     Training("SIX6", "SRWM", 128, 350),
 )
-# Of a block of samples, of their terms as certificates read them, and of histories of a law.
+# Kernels of a block of samples, of their terms in certificates, and of histories of a law.
 BUDGETS = {"samples": 760, "terms of samples": 820, "law": 20}
 
 
@@ -108,7 +108,7 @@ def law(target: Target) -> Any:
 
 
 def measured(compiled: Any, target: Target, steps: int = 1) -> dict[str, Any]:
-    """What one step of a program does, and how long that would take at the rates of the target."""
+    """Work of one step of a program, and the time inferred from the rates of the target."""
     text, memory = compiled.as_text(), compiled.memory_analysis()
     work = cost(text)
     return {

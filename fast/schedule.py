@@ -1,6 +1,6 @@
-"""How the evaluation of a batch is laid out, which differs between processors and accelerators.
+"""The layout of a batch's evaluation, which differs between processors and accelerators.
 
-What is evaluated stands elsewhere: `sample_trajectories` draws from `p_F`, and
+The formulas stand elsewhere: `sample_trajectories` draws from `p_F`, and
 `fast.balance.steps.evaluate` defines the terms of balance. A schedule changes their numbers by
 rounding alone.
 """

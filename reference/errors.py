@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-# What the extra `train` brings, by the names that are imported.
+# Packages of the extra `train`, by the names that are imported.
 TRAIN = {
     *("jax", "jaxlib", "equinox", "optax", "jaxtyping"),
     *("sympy", "matplotlib", "pytest", "hypothesis"),

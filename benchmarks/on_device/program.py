@@ -1,4 +1,4 @@
-"""What a compiled program does in a step, read from its text: kernels, bytes, operations.
+"""The work of a compiled program in a step, read from its text: kernels, bytes, operations.
 
 `cost_analysis` of a compiled program counts the body of a loop once, whatever its number of rounds.
 Here a loop counts as often as XLA says that it runs, and of the branches of a condition the most
@@ -63,7 +63,7 @@ def cost(text: str) -> Cost:
 
 
 def waits(text: str) -> list[str]:
-    """What a host would be asked while the program runs, or be kept waiting by: none is best."""
+    """Operations that ask a host, or wait for it, while the program runs: none is best."""
     programs, _ = parsed(text)
     lines = [line for program in programs.values() for line in program.values()]
     counts = {

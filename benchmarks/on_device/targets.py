@@ -122,6 +122,6 @@ A100 = Target(
 
 
 def inferred(kind: str, work: Cost, steps: int) -> dict[str, Any]:
-    """What `Target.inferred` says of a device of that kind; nothing of one that is not known."""
+    """The result of `Target.inferred` for a device of that kind; empty if it is not known."""
     known = [target for target in (H100, A100) if target.name.split()[1].split("-")[0] in kind]
     return known[0].inferred(work, steps) if known else {}

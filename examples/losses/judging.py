@@ -37,7 +37,7 @@ Draws = Literal["any", "policy", "uniform"]
 Floats = Any
 
 STARTS = 4
-# Of the descent: the length of a step, the most steps, and the gradient at which it has ended.
+# The descent's length of a step, its most steps, and the gradient at which it has ended.
 RATE, STEPS, FLAT = 0.2, 20_000, 1e-8
 # Two laws are the same, where a descent has ended, up to this.
 SAME = 1e-6
@@ -112,7 +112,7 @@ class Judged:
 
     @property
     def needs(self) -> str:
-        """What the loss asks of a network and of a batch, in words."""
+        """The demands of the loss on a network and on a batch, in words."""
         wants = {
             "log Z": self.loss.learns_log_z,
             "a flow": self.loss.needs_flow,
@@ -139,7 +139,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Finding:
-    """What came out for a case.
+    """The outcome of a case.
 
     Attributes:
         outcome: the outcome.

@@ -31,7 +31,7 @@ Table = Callable[[Sequence[Results]], str]
 
 
 def prices(every: Sequence[Results]) -> str:
-    """What the distance of a network without memory is made of, in each row of study:aliasing.
+    """The parts of the distance of a network without memory, in each row of study:aliasing.
 
     The price of the class is the least TV in it, between a proved bound and one that is attained;
     that of the loss, the TV of the loss's minimum in the class beyond it; the rest is optimisation.

@@ -1,4 +1,4 @@
-"""What is left of many comparisons once it is counted how many were made."""
+"""Corrections of many comparisons for their number."""
 
 from collections.abc import Callable, Iterable, Sequence
 

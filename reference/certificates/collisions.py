@@ -129,7 +129,7 @@ class Parts(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """What is chosen before any sample is seen, for samples of the target itself.
+    """Choices made before any sample is seen, for samples of the target itself.
 
     Attributes:
         threshold: the probability below which a value is in L.

@@ -33,7 +33,7 @@ BLOCK = 2**26
 
 
 class _Known(NamedTuple):
-    """What holds in all solutions of a node; sets of variables are the bits of integers.
+    """Facts about all solutions of a node; sets of variables are the bits of integers.
 
     Attributes:
         scope: the variables below it.
@@ -86,7 +86,7 @@ class Circuit(Summed):
     def __init__(self, nodes: Sequence[Node], literals: Literals):
         self.literals, self._nodes = literals, nodes
         known: list[_Known] = []
-        # Of each node the children that have solutions, and the variables that each leaves out.
+        # For each node, the children that have solutions, and the variables that each leaves out.
         self._branches: list[list[tuple[int, tuple[int, ...]]]] = []
         self.filled = 0
         for node in nodes:
@@ -98,7 +98,7 @@ class Circuit(Summed):
                 if known[child].open
             ]
             self.filled += sum(len(left_out) > 0 for _, left_out in branches)
-            # What has few variables decides first that a conjunction is excluded.
+            # Children with few variables come first, as these exclude a conjunction sooner.
             self._branches.append(sorted(branches, key=lambda x: known[x[0]].scope.bit_count()))
         self._scopes = [each.scope for each in known]
         self._free = _bits((2 << literals.variables) - 2 & ~known[-1].scope)
@@ -315,7 +315,7 @@ class Circuit(Summed):
         return values
 
     def _known(self, node: Node, known: Sequence[_Known]) -> _Known:
-        """What is known of a node; checks its rule."""
+        """Facts about a node, after a check of its rule."""
         if node.kind == "literal":
             bit = 1 << abs(node.literal)
             return _Known(bit, bit if node.literal > 0 else 0, bit if node.literal < 0 else 0, True)

@@ -52,7 +52,7 @@ def test_a_row_that_is_computed_again_is_what_is_stored(tmp_path: Path) -> None:
     again = price.Price(*json.loads(path.read_text())[row].values())
     stored = {line.row: line.price for line in price.lines()}[row]
     assert again.parameters == stored.parameters
-    # What a search or a solver ends with may differ in the last digits between machines.
+    # The end of a search or a solver may differ in the last digits between machines.
     assert again.floor == pytest.approx(stored.floor, abs=1e-4)
     for loss in LOSSES:
         ends, is_proved = again.minima[loss]

@@ -59,7 +59,7 @@ def stated_in(source: str) -> Iterator[Stated]:
 
 @cache
 def read_proofs(file: str) -> tuple[tuple[Stated, ...], frozenset[str]]:
-    """What a file of `proofs_notes` states, and the files that it imports, directly or not."""
+    """The statements of a file of `proofs_notes`, and all files that it imports."""
     source = read_file(NOTES / file, follow=True).decode()
     imported = {file}
     for library, names in re.findall(r"From (Pdai|Cert) Require (?:Import )?([\w\s]+)\.\s", source):

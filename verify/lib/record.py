@@ -30,7 +30,7 @@ class Severity(Enum):
 
 
 class Tier(Enum):
-    """What a claim rests on; the value says it in words."""
+    """The kind of evidence for a claim; the value says it in words."""
 
     MACHINE_PROVED = "Coq proves the statement, without axioms"
     HALF_MACHINE_PROVED = "Coq proves an essential part; its note says which"
@@ -63,8 +63,8 @@ class Claim:
         title: what it is about, in a few words.
         printed: the statement as printed, a list with a line for each item; None for a result of
             ours.
-        readings: each reading of the text with its outcome; the first is the literal one. What a
-            refuted claim is repaired to is a reading as well, the last, and it is true.
+        readings: each reading of the text with its outcome; the first is the literal one. The
+            repair of a refuted claim is a reading as well, the last, and it is true.
         control: which hypothesis is dropped or which edge is broken, and what must then be seen.
         theorems: Coq theorems, as `File.v:name` in `proofs_notes/coq`, or `checker/File.v:name`.
         half: of a claim that Coq proves in part, which part; None of all others.
@@ -115,7 +115,7 @@ class Claim:
 
     @property
     def tier(self) -> Tier | None:
-        """What it rests on; None of a claim that is not tested."""
+        """The kind of evidence for it; None if it is not tested."""
         if not self.is_tested:
             return None
         if self.theorems:
