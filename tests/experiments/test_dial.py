@@ -13,6 +13,7 @@ from reference import InputError, enumerate_dag
 
 DIAL = settings()
 STORED = define("study:aliasing").bounds
+FLOORS = ("least TV without memory", "least TV with memory")
 
 
 def small(coarse: int) -> TrainConfig:
@@ -20,7 +21,7 @@ def small(coarse: int) -> TrainConfig:
 
 
 def stored(row: str) -> Floors:
-    return Floors(*(Interval(*rows[row]) for rows in STORED.values()))
+    return Floors(*(Interval(*STORED[name][row]) for name in FLOORS))
 
 
 @pytest.mark.parametrize("row", DIAL)

@@ -203,7 +203,7 @@ from fast.training.trainer import _programs, _run_once
 assert _run_once() is not None
 config = configure("sets", items=5, size=3, parameters=9_000)
 environment = config.task.make_environment(config.problem(), 1_000)
-initialise, _ = _programs(config)
+initialise, _ = _programs(config, "cpu")
 found, whole, other = (
     jax.tree.leaves(begin(environment, NO_SAMPLERS, np.array([seed])))
     for begin, seed in ((initialise, 0), (jax.jit(initialise.__wrapped__), 0), (initialise, 1))

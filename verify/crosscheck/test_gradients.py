@@ -385,7 +385,7 @@ def test_every_loss_has_the_value_and_gradient_of_the_one_written_by_hand(
     with jax.enable_x64(True):
         steps = terms(evaluate, small.sampler.policy, environment, trajectories)
         compiled, given = Compiled(loss_and_gradient), LOSSES[loss](**options)
-        value, log_z, by, _ = compiled(given, environment, small.sampler, small.batch, KEY)
+        value, log_z, by, *_ = compiled(given, environment, small.sampler, small.batch, KEY)
         compiled(given, environment, moved(small, 0.1), small.batch, KEY)
         slope = flat(by) @ flat(eqx.filter(small.direction, eqx.is_inexact_array))
         # Central differences of float64: rounding and curvature of about 1e-9 each.
