@@ -3,7 +3,7 @@
 Every function takes the results of all experiments, and returns Markdown.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -71,16 +71,12 @@ def by_tv(every: Sequence[Results]) -> str:
     for results in every:
         if results.experiment.metric != "fcs":
             continue
-        other = in_metric(results, "tv")
-        for pair in results.experiment.forms.values():
-            for row in compared(other, pair):
-                before = Comparison(results, row.row, pair)
-                if row.gap is None or before.gap is None:
-                    continue
-                count += 1
-                if before.outcome is not row.outcome:
-                    words = [before.outcome.value, row.outcome.value]
-                    body.append([_place(row), against(pair), *words, row.gap.text(4)])
+        for before, row in _both(results, in_metric(results, "tv")):
+            if row.gap is None or before.gap is None:
+                continue
+            count += 1
+            if before.outcome is not row.outcome:
+                body.append([*_change(before, row), row.gap.text(4)])
     table = markdown(["", "compared", "by FCS", "by TV", "difference of TV [95 %]"], body)
     return f"{len(body)} of {count} verdicts change.\n\n{table}"
 
@@ -94,18 +90,26 @@ def by_first_seeds(every: Sequence[Results]) -> str:
             continue
         labels.append(results.experiment.label)
         early = Results(results.experiment, [run for run in results.runs if run.seed < first])
-        for pair in results.experiment.forms.values():
-            for row in compared(results, pair):
-                before = Comparison(early, row.row, pair)
-                if len(row.paired.T) <= first:
-                    continue
-                count += 1
-                if before.outcome is not row.outcome:
-                    words = [before.outcome.value, row.outcome.value]
-                    body.append([_place(row), against(pair), *words])
+        for before, row in _both(early, results):
+            if len(row.paired.T) <= first:
+                continue
+            count += 1
+            if before.outcome is not row.outcome:
+                body.append(_change(before, row))
     table = markdown(["", "compared", "by the first three seeds", "by all five"], body)
     said = f"{', '.join(labels)}: {len(body)} of {count} verdicts change with the two added seeds."
     return f"{said}\n\n{table}"
+
+
+def _both(before: Results, after: Results) -> Iterator[tuple[Comparison, Comparison]]:
+    """Each comparison of an experiment, by other results and by these."""
+    for pair in after.experiment.forms.values():
+        for row in compared(after, pair):
+            yield Comparison(before, row.row, pair), row
+
+
+def _change(before: Comparison, after: Comparison) -> list[str]:
+    return [_place(after), against(after.pair), before.outcome.value, after.outcome.value]
 
 
 def fragile(every: Sequence[Results]) -> str:

@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from fast.training.compose import TrainConfig
 from pdai.experiments import minors, relaxation
 from pdai.experiments.base import MARKOVIAN
-from pdai.experiments.definitions import FOLDER
+from pdai.experiments.definitions import FOLDER, PRICES
 from pdai.experiments.floors import (
     SPLITS,
     STARTS,
@@ -35,6 +35,7 @@ from pdai.experiments.floors import (
 from pdai.experiments.minimisers import LOSSES, Landscape, LossName, Minimum, minimum
 from pdai.experiments.nearest import nearest
 from pdai.experiments.results import RESULTS, load
+from pdai.experiments.tables import markdown
 from reference.errors import InputError, TooLargeError, no_such
 from reference.expressivity.aliasing import TiedPolicies
 from reference.expressivity.coarse import tied_policies
@@ -42,7 +43,6 @@ from reference.files import parsed_json, read_file, replace_file
 from reference.show import save_figure
 
 LABEL = "study:forgetting"
-PRICES = RESULTS / "study_forgetting_prices.json"
 PAGE = FOLDER.parent.parent / "docs" / "forgetting.md"
 BEGIN, END = "<!-- table -->", "<!-- end of table -->"
 SHOWN: dict[LossName, str] = {
@@ -182,7 +182,7 @@ def table(rows: Sequence[Line]) -> str:
     """The table of docs/forgetting.md."""
     heads = ["sees", "logits", "no policy below", "some policy at", *SHOWN.values(), "trained"]
     heads.append("with memory, some policy at")
-    text = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
+    body = []
     for row, made, trained in rows:
         minima = [
             f"{'' if is_proved else '~'}{ends.upper:.4f}"
@@ -194,8 +194,8 @@ def table(rows: Sequence[Line]) -> str:
         lower, upper = floor(made.floor.lower * scale), ceil(made.floor.upper * scale)
         bounds = [f"{end / scale:.4f}" for end in (lower, upper)]
         cells = [f"{made.parameters:,}", *bounds, *minima, seeds, f"{made.with_memory.upper:.4f}"]
-        text.append(f"| {row} | {' | '.join(cells)} |")
-    return "\n".join(text)
+        body.append([row, *cells])
+    return markdown(heads, body)
 
 
 def picture(rows: Sequence[Line]) -> Figure:

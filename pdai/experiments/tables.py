@@ -180,8 +180,8 @@ def verdict(results: Results) -> str:
     for pair, rows in columns.items():
         for row in rows:
             size, papers_size = _sizes(results, [row])
-            told = [row.outcome.value] + [size] * (size != "-")
-            body.setdefault(row.row, {})[pair] = ", ".join(told)
+            words = [row.outcome.value] + [size] * (size != "-")
+            body.setdefault(row.row, {})[pair] = ", ".join(words)
             papers.setdefault(row.row, papers_size)
     lines = [
         [row, *(cells.get(pair, "-") for pair in columns), papers[row]]
