@@ -122,7 +122,7 @@ def said(p: float) -> str:
 
 
 def errors(table: Table, repetitions: int) -> None:
-    """How often a perfect sampler is refused, and how often an interval misses the truth."""
+    """Counts of refusals of a perfect sampler, and of intervals that miss the truth."""
     random = np.random.default_rng(1)
     for name, values, size in SMALL:
         target = {**dict.fromkeys(range(values), Fraction(1, values)), "outside": Fraction(0)}

@@ -146,7 +146,7 @@ def decoded(count: int, otherwise: Any) -> Any:
 
 
 def test_speculative_decoding() -> None:
-    """What is not kept is drawn from what the small model lacks, not from the large model."""
+    """Tokens that are not kept come from the mass that the small model lacks."""
     lacking = np.maximum(LARGE - SMALL, 0)
     law = dict(enumerate(LARGE.tolist()))
     assert_law(lambda count: decoded(count, lacking / lacking.sum()), law)

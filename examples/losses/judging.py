@@ -123,7 +123,7 @@ class Judged:
         return ", ".join(name for name, holds in wants.items() if holds) or "nothing"
 
     def allows(self, outcomes: Mapping[str, Outcome]) -> bool:
-        """Whether the verdict can be given to what came out, by condition."""
+        """True if the verdict fits the outcomes, given by condition."""
         common = [outcomes[column] for column in self.outcomes]
         further = [outcomes[case.when] for case in self.cases]
         if self.verdict == "right on policy" and self.draws != "policy":
@@ -218,7 +218,7 @@ def _by_descent(landscape: Landscape, case: Case) -> Finding:
 
 
 def _ends(landscape: Landscape, case: Case, starts: Floats) -> tuple[Floats, Floats]:
-    """Where the expected gradient leads from each start, and whether it has vanished there."""
+    """The end of the gradient's path from each start, and true if it has vanished there."""
     graph, loss = landscape.instance, case.loss
     everything = all_trajectories(graph)
     count = len(everything.active)

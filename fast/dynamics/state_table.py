@@ -52,7 +52,7 @@ def row_of(observation: Features, rows: int) -> Int[Array, "*batch"]:
 
 
 def is_table(leaf: Any) -> bool:
-    """Whether a part of a policy is a table."""
+    """True for a table."""
     return isinstance(leaf, StateTable)
 
 

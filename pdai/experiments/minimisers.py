@@ -218,7 +218,7 @@ class Landscape:
 
     @property
     def is_closed(self) -> bool:
-        """Whether rows that share a class are equal, so that likelihood has a closed maximum."""
+        """True if rows that share a class are equal, so that likelihood has a closed maximum."""
         return bool(np.all(np.bincount(self._class) == 1))
 
     def averages(self) -> tuple[Fraction, ...]:
@@ -371,7 +371,7 @@ def _product(left: Numbers, right: Numbers) -> Numbers:
 
 
 def _dominates(matrix: Numbers) -> bool:
-    """Whether the diagonal of a symmetric matrix dominates, which proves it positive definite."""
+    """True if the diagonal of a symmetric matrix dominates, which proves it positive definite."""
     sizes = np.abs(matrix)
     diagonal = np.diagonal(matrix)
     return all(2 * d - row.sum() > 0 for d, row in zip(diagonal, sizes, strict=True))

@@ -1,4 +1,4 @@
-"""How many samples show a distance to a listed law, before any is drawn.
+"""The number of samples that show a distance to a listed law, before any is drawn.
 
 That a sampler farther than a distance is certified to be within it has at most the probability of
 the level, however many samples there are: that is the guarantee of the bound. How many samples a
@@ -141,7 +141,7 @@ def _smallest(holds: Callable[[int], bool]) -> int | None:
 
 
 def _mostly(succeeds: Callable[[int], bool], size: int) -> bool:
-    """Whether enough of the runs of a size succeed; it stops once that is decided."""
+    """True if enough of the runs of a size succeed; stops once that is decided."""
     failed = 0
     for _ in range(RUNS):
         failed += not succeeds(size)
@@ -151,13 +151,13 @@ def _mostly(succeeds: Callable[[int], bool], size: int) -> bool:
 
 
 def _certified(random: Any, target: Floats, level: float, distance: float, size: int) -> bool:
-    """Whether samples of the target are certified to be within a distance."""
+    """True if samples of the target are certified to be within a distance."""
     places = random.choice(len(target), size=size, p=target / target.sum())
     return bound_from_above(places, target, level / 2)[0] <= distance
 
 
 def _exposed(random: Any, chances: Floats, target: Floats, level: float, size: int) -> bool:
-    """Whether samples of another law show that it is another."""
+    """True if samples of another law show that it is another."""
     cuts = [0, *(size // part for part in CUTS), size]
     pieces = [random.multinomial(k, chances / chances.sum()) for k in np.diff(cuts)]
     return bound_by_events(pieces, target, level / 2) > 0

@@ -1,4 +1,4 @@
-"""How many samples a distance needs, before any is drawn."""
+"""The number of samples that a distance needs, before any is drawn."""
 
 import json
 from fractions import Fraction
