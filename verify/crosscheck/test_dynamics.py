@@ -86,6 +86,7 @@ CASES: dict[str, Callable[[], AbstractDynamics[Any]]] = {
         FEATURES, 8, heads=2, link="softmax", key=KEY
     ),
     "block, srwm": lambda: ResidualBlock(SRWM(6, 6, TIME, key=KEY), FEATURES, key=KEY),
+    "reset, block, markov": lambda: Reset(ResidualBlock(Markov(6), FEATURES, key=KEY)),
     "skip, srwm": lambda: Skip(srwm(), FEATURES),
     "reset, srwm": lambda: Reset(srwm(horizon=1)),
     "table": lambda: MarkovTable(table=jnp.eye(FEATURES), output=FEATURES),
@@ -98,6 +99,7 @@ CASES: dict[str, Callable[[], AbstractDynamics[Any]]] = {
 }
 # The last state alone tells their outputs.
 MARKOVIAN = ["markov", "linear, markov", "reset, srwm", "table", "reset, skip, rnn", "uniform"]
+MARKOVIAN += ["reset, block, markov"]
 WITH_MEMORY = [name for name in CASES if name not in MARKOVIAN]
 SRWM_CASES = [name for name in CASES if name.startswith("srwm")]
 # One of each class, where options add nothing.
