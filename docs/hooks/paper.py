@@ -36,16 +36,20 @@ def sections() -> list[dict[str, Any]]:
     ]
 
 
+def names() -> list[str]:
+    """The names of the pages in `paper/`."""
+    return ["index.md", *(f"{slug(section['number'])}.md" for section in sections()), "ours.md"]
+
+
 @cache
 def pages() -> dict[str, str]:
     """The text of each page in `paper/`, by its name."""
-    made = {f"{slug(section['number'])}.md": _page(section) for section in sections()}
     ours = [claim for claim in CLAIMS if claim.printed is None]
-    made["ours.md"] = (
+    of_ours = (
         "# Results of ours\n\nWhat the paper does not say, and is proved and checked as it is.\n\n"
         + "".join(_entry(claim) for claim in ours)
     )
-    return {"index.md": _index(), **made}
+    return dict(zip(names(), [_index(), *map(_page, sections()), of_ours], strict=True))
 
 
 def slug(number: str) -> str:

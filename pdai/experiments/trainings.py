@@ -28,8 +28,11 @@ def config_of(training: Training) -> TrainConfig:
 
 def placed(training: Training, seed: int, out: Path | None = None) -> Training:
     """The training with a seed and a folder."""
-    spacing = SPACING if isinstance(training, Plan) else 1
-    return _changed(training, seed=spacing * seed, out=out)
+    return _changed(training, seed=_own_seed(training, seed), out=out)
+
+
+def _own_seed(training: Training, seed: int) -> int:
+    return seed * (SPACING if isinstance(training, Plan) else 1)
 
 
 def shortened(training: Training, steps: int) -> Training:
@@ -49,7 +52,13 @@ def _changed(training: Training, **options: Any) -> Training:
 
 def description(training: Training, seed: int) -> dict[str, Any]:
     """The options of a training, as stored: flat, and without paths, which differ by machine."""
-    training = placed(training, seed)
+    return {**_first_description(training), "seed": _own_seed(training, seed)}
+
+
+@cache
+def _first_description(training: Training) -> dict[str, Any]:
+    """That of seed 0."""
+    training = placed(training, 0)
     data = to_json(config_of(training))
     if not isinstance(training, TrainConfig):
         data = {**training.to_json(), **data}

@@ -34,7 +34,7 @@ def test_the_places_are_in_the_order_of_the_paper() -> None:
         assert found == sorted(found), kind
 
 
-@pytest.mark.parametrize("name", paper.pages())
+@pytest.mark.parametrize("name", paper.names())
 def test_the_paper_s_pages_lead_to_files(name: str) -> None:
     text = paper.pages()[name]
     made = {f"docs/paper/{other}" for other in paper.pages()}
