@@ -10,6 +10,7 @@ from reference.show import svg
 WRONG = {
     "hole": "replay-local-search-a-teacher-a-hole-in-the-support",
     "ppo": "plain-ppo-or-a2c-with-an-entropy-bonus-a-tree-of-three-equal-rewards",
+    "prefix": "raptb-chain-of-stops",
     "ways": "soft-rl-without-correction-pcl-sql-several-ways",
 }
 

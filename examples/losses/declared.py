@@ -1,4 +1,4 @@
-"""Losses for another law, which they declare: relative trajectory balance, and boosting."""
+"""Losses for another law, which they declare: priors, boosting, reference flows, explorers."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from examples.losses.graphs import MEMORY, TREE, WAYS
 from examples.losses.judging import Judged
 from fast.balance.loss import TrajectoryLoss
+from fast.balance.losses import tb_residuals
 from fast.balance.steps import Steps
 from fast.checking.instances import Instance
 from reference import RATIONAL, ForwardPolicy, marginal
@@ -44,6 +45,36 @@ class Boosted(RelativeBalance):
         return jnp.mean((both - steps.log_p_b.sum(-1) - steps.log_reward) ** 2)
 
 
+@dataclass(frozen=True)
+class ReferenceFlow(RelativeBalance):
+    """Trajectory balance with the flow `strength q(tau)` beside the reward's, `q` uniform here."""
+
+    reads_backward = True
+    strength: float = 0.5
+
+    def value(self, steps: Steps, log_z: Any, key: Any) -> Any:
+        reference = jnp.where(steps.active, steps.context, 0.0).sum(-1) + jnp.log(self.strength)
+        target = jnp.logaddexp(steps.log_p_b.sum(-1) + steps.log_reward, reference)
+        return jnp.mean((log_z + steps.log_p_f.sum(-1) - target) ** 2)
+
+
+@dataclass(frozen=True)
+class Explorer(TrajectoryLoss):
+    """Trajectory balance of `R^2`, where the sampler has too little everywhere."""
+
+    learns_log_z = True
+
+    def value(self, steps: Steps, log_z: Any, key: Any) -> Any:
+        squared = steps._replace(log_reward=2 * steps.log_reward)
+        return jnp.mean(tb_residuals(squared, log_z) ** 2)
+
+
+def with_reference(graph: Instance) -> tuple[Fraction, ...]:
+    """`R(x)` and half the law of the uniform policy."""
+    reference = marginal(ForwardPolicy.uniform(graph.lifted.dag, RATIONAL))
+    return tuple(reward + p / 2 for p, reward in zip(reference, graph.rewards, strict=True))
+
+
 def reward_left(graph: Instance) -> tuple[Fraction, ...]:
     """`R(x)` less a quarter of the law of the uniform policy."""
     first = marginal(ForwardPolicy.uniform(graph.lifted.dag, RATIONAL))
@@ -76,5 +107,25 @@ JUDGED = (
         {TREE: "other law", WAYS: "other law", MEMORY: "other law"},
         "R(x) - Z_1 p_1(x), so that both together have R; no zero unless Z_1 p_1 <= R p_B",
         law=reward_left,
+    ),
+    Judged(
+        "reference flows",
+        "Lei et al., Stable GFlowNets with probabilistic guarantees, 2026; from the abstract",
+        "(log Z + log p_F(tau) - log(p_B(tau|x) R(x) + lambda q(tau)))^2, q a fixed policy",
+        "right for another law",
+        ReferenceFlow(),
+        {TREE: "other law", WAYS: "other law", MEMORY: "other law"},
+        "R(x) + lambda q(x), so lambda/(Z + lambda) of the distance of q from R / Z",
+        law=with_reference,
+    ),
+    Judged(
+        "DTB, the explorer of ACE",
+        "Dall'Antonia et al., Divergent trajectory balance, 2026; from the abstract and a summary",
+        "(log Z + log p_F - log p_B - beta log R(x))^2 where the sampler has too little",
+        "right for another law",
+        Explorer(),
+        {TREE: "other law", WAYS: "other law"},
+        "R(x)^beta on the ends of which the sampler has too little",
+        law=lambda graph: tuple(reward**2 for reward in graph.rewards),
     ),
 )

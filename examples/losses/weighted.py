@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax.numpy as jnp
+from jax import lax
 
 from examples.losses.balance import RIGHT
 from examples.losses.graphs import GRAPHS, WAYS
@@ -41,6 +42,19 @@ class Behaviour(TrajectoryLoss):
         return jnp.mean(drawn * tb_residuals(steps, log_z) ** 2)
 
 
+@dataclass(frozen=True)
+class Complementary(TrajectoryLoss):
+    """Trajectory balance on trajectories of its own and of an explorer, here the longest ones."""
+
+    learns_log_z = True
+    own: float = 0.5
+
+    def value(self, steps: Steps, log_z: Any, key: Any) -> Any:
+        p_f = lax.stop_gradient(jnp.exp(steps.log_p_f.sum(-1)))
+        drawn = self.own * p_f + (1 - self.own) * steps.active.all(1)
+        return jnp.mean(drawn * tb_residuals(steps, log_z) ** 2)
+
+
 JUDGED = (
     Judged(
         "weighted detailed balance",
@@ -59,5 +73,16 @@ JUDGED = (
         RIGHT,
         "every trajectory is drawn with a positive probability",
         (Case(Behaviour(1.0, cap=1), GRAPHS[WAYS], "wrong", "a hole in the support"),),
+    ),
+    Judged(
+        "ACE",
+        "Dall'Antonia et al., Divergent trajectory balance, 2026; from the abstract and a summary",
+        "the mean over w p_F + (1 - w) p_E of (log Z + log p_F - log p_B - log R)^2, p_E explores",
+        "right under a condition",
+        Complementary(),
+        RIGHT,
+        "0 < w; the explorer avoids what the sampler has learned",
+        (Case(Complementary(0.0), GRAPHS[WAYS], "wrong", "w = 0, and an explorer of long ways"),),
+        draws="uniform",
     ),
 )

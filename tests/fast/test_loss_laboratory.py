@@ -45,7 +45,7 @@ def read(file: Path) -> Any:
 def test_the_page_says_what_the_files_say() -> None:
     text = PAGE.read_text()
     assert page(text) == text
-    assert len(LOSSES) >= 30
+    assert len(LOSSES) >= 40
 
 
 def test_every_wrong_case_has_a_counterexample_and_no_other_has() -> None:
@@ -93,12 +93,16 @@ WEIGHTS: dict[str, Callable[[tuple[str, ...], Fraction, Fraction], Any]] = {
     "ppo-with-the-kl": lambda states, p_b, r: r,
     "weights-alpha": lambda states, p_b, r: p_b * r * 2 ** (len(states) - 1),
     "equivalent-actions": lambda states, p_b, r: p_b * r / aut(states[-1]),
+    # The geometric means of 2 and 8, and of 1 and 4: of measured rewards, and after chance.
+    "quantile-matching": lambda states, p_b, r: {1: 1, 5: math.isqrt(2 * 8)}[int(r)],
+    "stochastic-gflownet": lambda states, p_b, r: math.isqrt(1 * 4) if "a" in states else r,
 }
 # The same among trajectories with one number of steps, or with those numbers alone.
 SOME = {
     "log-variance": None,
     "subtrajectory": (2,),
     "replay": (1,),
+    "ace": (2,),
     "a-forced-end-at-a-cap-of-length-longer": (1,),
 }
 
@@ -170,6 +174,18 @@ def self_normalised(side: Any, policy: Any, tau: Any, every: Any) -> list[float]
     return [-float(sum(own / (own + w) for w in others) / len(others))] * len(tau)
 
 
+def square_root(side: Any, policy: Any, tau: Any, every: Any) -> list[float]:
+    _, p, p_b, r = side
+    return [-math.sqrt(p_b * r / p)] * len(tau)
+
+
+def with_prefix(side: Any, policy: Any, tau: Any, every: Any) -> list[float]:
+    logs = {states[-1]: math.log(p / r) for states, p, _, r in every}
+    residual = logs[side[0][-1]] - sum(logs.values()) / len(logs)
+    law = {states[-1]: math.log(p) for states, p, _, _ in every}
+    return [residual + (1.5 * (law["q"] - law["p"]) if "q" in side[0] else 0)] * len(tau)
+
+
 def uniform(side: Any, every: Any) -> float:
     return 1 / len(every)
 
@@ -182,6 +198,8 @@ GRADIENTS = {
     "reinforce": (ratio, uniform),
     "plain-ppo": (entropy_beside, on_policy),
     "forward-kl": (self_normalised, uniform),
+    "tsallis": (square_root, uniform),
+    "raptb": (with_prefix, uniform),
 }
 
 
@@ -191,7 +209,7 @@ def test_a_gradient_vanishes_at_its_counterexample(file: Path, name: str) -> Non
     cost, draws = GRADIENTS[name]
     # Rows are the simplest fractions within 1e-6 of where the descent ended.
     assert max(map(abs, slopes(written, cost, draws).values())) < 1e-5
-    uneven = dict(written, p_F={state: ["1/3", "2/3"] for state in written["p_F"]})
+    uneven = dict(written, p_F={state: ["1/4", "3/4"] for state in written["p_F"]})
     assert max(map(abs, slopes(uneven, cost, draws).values())) > 1e-2
 
 
