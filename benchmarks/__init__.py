@@ -1,1 +1,1 @@
-"""How fast, how large, how wrong: each script prints a table, with `benchmarks/harness.py`."""
+"""Speed, size and error: each script prints a table, with `benchmarks/harness.py`."""

@@ -34,7 +34,7 @@ def climb(target: GraphTarget, rng: Random, *, adding: bool) -> float:
 
 
 def edges(graph: Parents) -> int:
-    """How many there are."""
+    """Their number."""
     return sum(mask.bit_count() for mask in graph)
 
 

@@ -1,4 +1,4 @@
-"""What training gives, bit by bit: `python benchmarks/digests.py write FILE`, or `check`.
+"""Results of training, bit by bit: `python benchmarks/digests.py write FILE`, or `check`.
 
 A digest of all that the last checkpoint of a run holds, for short runs that together use every
 loss, dynamics, backward policy and way of training. They are equal before and after a change that

@@ -1,4 +1,4 @@
-"""How fast the reference is: `python benchmarks/exact.py [--lifts]`, a Markdown table.
+"""Seconds of the reference: `python benchmarks/exact.py [--lifts]`, a Markdown table.
 
 `--lifts` adds the check of all 438,805 lifts of the graphs with six states, which takes minutes.
 """
@@ -51,7 +51,7 @@ def enumeration(table: Table) -> None:
 
 
 def imports(table: Table) -> None:
-    """How much `import reference` adds to the start of Python."""
+    """The seconds that `import reference` adds to the start of Python."""
 
     def started(code: str) -> float:
         return wall_seconds(lambda: subprocess.run([sys.executable, "-c", code], check=True))

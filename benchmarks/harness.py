@@ -1,4 +1,4 @@
-"""What all benchmarks share: clocks, rounds in turns, and tables in Markdown and JSON.
+"""Parts that all benchmarks share: clocks, rounds in turns, and tables in Markdown and JSON.
 
 Imports Python's library alone, as it also runs beside other libraries and where little else is.
 """
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Seconds(NamedTuple):
-    """How long a call took: on the clock, and of the processor, all threads together."""
+    """The seconds of a call: on the clock, and of the processor, all threads together."""
 
     wall: float
     cpu: float
@@ -48,7 +48,7 @@ def processor_seconds(action: Callable[[], Any]) -> float:
 def in_turns(
     measures: Mapping[str, Callable[[], T]], rounds: int, uncounted: int = 0
 ) -> dict[str, list[T]]:
-    """What each measure gives, one of each per round, so that a busy machine disturbs all alike.
+    """The values of each measure, one of each per round, so that a busy machine disturbs all alike.
 
     Args:
         measures: by name, such as `partial(wall_seconds, action)`.

@@ -1,4 +1,4 @@
-"""How fast things are: `python benchmarks/speed.py [--out FILES]`. Prints a Markdown table.
+"""Seconds of the main operations: `python benchmarks/speed.py [--out FILES]` prints a table.
 
 What is compared runs in one process, in turns.
 """

@@ -54,7 +54,7 @@ BEFORE: dict[str, dict[str, Any]] = {
 
 
 def contestants(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """What is compared on a task, by name."""
+    """The contestants on a task, by name."""
     return {
         "before": {**options, **BEFORE.get(options["task"], {})},
         "now": dict(options),

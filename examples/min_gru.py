@@ -23,7 +23,7 @@ class MinGRU(AbstractRecurrence[Float[Array, "*batch d"]]):
         return jnp.zeros((*batch, self.output), self.inputs.dtype)
 
     def project(self, observation: Float[Array, "*batch features"]) -> Float[Array, "*batch rows"]:
-        """What gate and candidate read of a state."""
+        """The features that gate and candidate read."""
         return observation @ self.inputs.T
 
     def update(

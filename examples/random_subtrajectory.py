@@ -19,7 +19,7 @@ class RandomSubtrajectory(TrajectoryLoss):
     needs_flow: ClassVar[bool] = True
 
     def value(self, steps: Steps, log_z: Float[Array, ""], key: PRNGKeyArray) -> Float[Array, ""]:
-        """Of a batch, in nats squared."""
+        """The loss of a batch, in nats squared."""
         residuals = subtb_residuals(steps)
         first, second = jax.random.split(key)
         length = steps.active.sum(1)

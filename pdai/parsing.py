@@ -121,10 +121,7 @@ def refuse_unknown_choices(arguments: Sequence[str], kind: Any) -> None:
 
 
 def _with_own_problem(arguments: Sequence[str]) -> Sequence[str]:
-    """`solve module:Name` as `solve custom --problem module:Name`; other arguments as they are.
-
-    So it is for the file of a circuit.
-    """
+    """`solve module:Name`, or a circuit, as `solve custom --problem ...`; the rest as it is."""
     for place, word in enumerate(arguments[1:], 1):
         is_problem = ":" in word or word.endswith(CIRCUITS)
         if arguments[0] == "solve" and is_problem and arguments[place - 1] != "--problem":

@@ -111,7 +111,7 @@ def find_modules_here() -> None:
 
 
 def name_of(part: Any) -> str:
-    """A name from which `load_object` returns a part, if only in this process; a name is kept."""
+    """The name by which `load_object` finds a part in this process; a name is returned as it is."""
     if isinstance(part, str):
         return part
     if not callable(part) and not getattr(part, "__dict__", {"some": 0}):

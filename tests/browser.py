@@ -55,7 +55,7 @@ class Browser:
         self._ask("POST", "/url", {"url": page.resolve().as_uri()})
 
     def run(self, script: str) -> Any:
-        """What the body of a function returns, in the page."""
+        """The value that the body of a function returns, in the page."""
         return self._ask("POST", "/execute/sync", {"script": script, "args": []})
 
     def press(self, *keys: str) -> None:
@@ -75,7 +75,7 @@ class Browser:
         return base64.b64decode(found["data"])
 
     def console(self) -> list[str]:
-        """What the console was told since it was last asked: errors, and what was refused."""
+        """Messages of the console since the last call: errors, and refused requests."""
         time.sleep(0.2)
         return [entry["message"] for entry in self._ask("POST", "/se/log", {"type": "browser"})]
 

@@ -34,7 +34,7 @@ def environment() -> dict[str, str]:
 def python(
     *arguments: str, cwd: Path | None = None, **variables: str
 ) -> subprocess.CompletedProcess[str]:
-    """What a Python of its own does with these arguments and variables."""
+    """A new process of Python with these arguments and variables."""
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=cwd,
@@ -61,14 +61,14 @@ def understand(arguments: Sequence[str]) -> None:
 
 
 class Answer(NamedTuple):
-    """What a command printed."""
+    """The output of a command."""
 
     stdout: str
     stderr: str
 
 
 def answer(*arguments: str, cwd: Path, expect: int = 0) -> Answer:
-    """What `pdai` prints in that folder, in this process: it has JAX already; its code is checked.
+    """The output of `pdai` in that folder, in this process, which has JAX; its code is checked.
 
     A start of its own takes more than a second, and most of what is asked is done sooner.
     """

@@ -95,7 +95,7 @@ FAULTS = tuple(
 
 
 class Trial(NamedTuple):
-    """What became of a fault."""
+    """The outcome of a fault."""
 
     fault: Fault
     ending: str
@@ -150,7 +150,7 @@ def _ending(error: BaseException, when: str) -> str:
 
 
 def endings(tests: Sequence[str], fault: Fault | None = None) -> dict[str, str]:
-    """How tests end on a copy of the project, up to the first failure if there is a fault in it."""
+    """The outcome of tests on a copy of the project, up to the first failure if it has a fault."""
     with tempfile.TemporaryDirectory(prefix="fault-") as folder:
         copy = Path(folder)
         for package in COPIED:
@@ -179,7 +179,7 @@ def endings(tests: Sequence[str], fault: Fault | None = None) -> dict[str, str]:
 
 
 def ending_of(test: str, ends: Mapping[str, str]) -> str:
-    """How a test ended; of its parameters, the first that did not pass decides."""
+    """The outcome of a test; the first of its parameters that did not pass decides."""
     own = [end for node, end in ends.items() if node == test or node.startswith(f"{test}[")]
     return next((end for end in own if end != "passed"), "passed" if own else "did not run")
 

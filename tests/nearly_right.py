@@ -48,7 +48,7 @@ def stop(*_: object) -> None:
 
 
 def outcome(case: Case) -> tuple[Ending, str]:
-    """How a case ends, and what came of it."""
+    """The outcome of a case, and its result."""
     before = signal.signal(signal.SIGALRM, stop)
     signal.alarm(LIMIT)
     try:
@@ -68,7 +68,7 @@ def outcome(case: Case) -> tuple[Ending, str]:
 
 
 def endings(kind: Callable[[Random], Case], count: int) -> Counter[Ending]:
-    """What becomes of that many cases of a kind, none of which may go wrong."""
+    """The outcomes of that many cases of a kind, none of which may go wrong."""
     ends = Counter[Ending]()
     for number in range(count):
         ending, story = outcome(kind(Random(number)))
@@ -159,7 +159,7 @@ class World:
         return [way for way in ways if way[0] not in self.rows]
 
     def tv(self) -> Fraction:
-        """Of terminal states."""
+        """Terminal states."""
         law = dict.fromkeys(self.terminals, Fraction(0))
         for x, p, _ in self.trajectories():
             law[x] += p
@@ -241,7 +241,7 @@ def rational(rng: Random) -> Number:
 
 
 def no_number(rng: Random) -> Number:
-    """What looks like a number, and is none."""
+    """An object that looks like a number, and is none."""
     return rng.choice(NO_NUMBERS), None
 
 

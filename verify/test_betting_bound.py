@@ -28,12 +28,12 @@ def capital(
     combine: Combine = mean_of,
     bets: Sequence[Fraction] = FEW,
 ) -> Fraction:
-    """What bets have won after so many ones among so many values, the others zero."""
+    """The wealth after a number of ones among values that are zero otherwise."""
     return combine([(1 + bet) ** ones / (1 + bet * against) ** count for bet in bets])
 
 
 def ever(mean: Fraction, against: Fraction, combine: Combine = mean_of) -> tuple[Fraction, Any]:
-    """Of values 0 and 1: the probability that `1 / LEVEL` is reached, and the mean when stopped.
+    """For values 0 and 1: the probability that `1 / LEVEL` is reached, and the mean when stopped.
 
     One stops when it is reached, or after `STEPS` values.
     """

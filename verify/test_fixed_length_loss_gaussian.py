@@ -28,7 +28,7 @@ def trajectories(dag: PointedDAG[Any]) -> list[tuple[int, ...]]:
 
 
 def largest_residual(balanced: Balanced) -> float:
-    """Of all trajectories of nodes, each with 200 trajectories of latents."""
+    """The terms of all trajectories of nodes, each with 200 trajectories of latents."""
     rng = np.random.default_rng(0)
     return max(
         float(

@@ -99,7 +99,7 @@ def test_forward_probabilities_of_the_paths_to_a_state_do_not() -> None:
 
 
 def following_latents(arguments: str) -> set[int]:
-    """How many latents follow, for each value of the arguments, in a fork with its history."""
+    """The latents that follow, for each value of the arguments, in a fork with its history."""
     fork = pointed_dag({"o": ["a", "b"], "a": ["x"], "b": ["x"], "x": []})
     dag = lift(fork, History()).dag
     seen: dict[Any, set[Any]] = {}

@@ -39,7 +39,7 @@ class Aliased(NamedTuple):
     y: tuple[int, int]
 
     def prefixes(self, state: int) -> set[Path]:
-        """What may be observed before `state`: all other states are told apart."""
+        """The possible observations before `state`; all other states differ."""
         paths: dict[int, set[Path]] = {0: {()}}
         for u, v in self.dag.edges:
             paths.setdefault(v, set()).update((*path, u) for path in paths[u])

@@ -13,7 +13,7 @@ from reference.certificates.statement import Certificate
 
 
 def certified(worker: Gfnx, case: Case) -> Certificate:
-    """What a user of gfnx writes; the samplers trained with the uniform `p_B`."""
+    """The code of a user of gfnx; the samplers trained with the uniform `p_B`."""
     parameters = worker.state[1]["network"]
     logits = jax.vmap(lambda observation: worker.logits(parameters, observation))
     made = sampler(worker.env, worker.env_params, logits, problem=case.problem, label=case.label)

@@ -12,7 +12,7 @@ from reference.certificates.statement import Certificate
 
 
 def certified(worker: Torchgfn, case: Case) -> Certificate:
-    """What a user of torchgfn writes; the samplers trained with the uniform `p_B`."""
+    """The code of a user of torchgfn; the samplers trained with the uniform `p_B`."""
     made = sampler(worker.env, worker.gflownet, problem=case.problem, label=case.label)
     return pdai.certify(made, case.problem, regime="Z", log_z=case.log_z)
 

@@ -1,4 +1,4 @@
-"""What is certified, of both libraries, and how a row of the table is made.
+"""The certified samplers of both libraries, and the rows of the table.
 
 Imports nothing but NumPy, the project's plain-Python half and the tasks of `../peers`, so that the
 environment of either library can run it.

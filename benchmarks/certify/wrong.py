@@ -1,4 +1,4 @@
-"""How many samples expose each wrong sampler: `python benchmarks/certify/wrong.py`.
+"""Samples that expose each wrong sampler: `python benchmarks/certify/wrong.py`.
 
 Numbers of samples are doubled from 32 on, each with draws of its own, until a sampler is exposed.
 """

@@ -177,7 +177,7 @@ def laws_and_samples(instance: Any, policy: Any, other: Any) -> list[dict[str, A
 
 
 def drawn_by(way: str, instance: Any, policy: Any) -> Any:
-    """How often each terminal was drawn, whichever way the device would choose by itself."""
+    """The count of each terminal, whichever way the device would choose by itself."""
     environment, dag = instance.environment, instance.enumeration.dag
     chosen = getattr(actions, way)
     with patch.multiple(actions, _invert_by_loop=chosen, _invert_by_cumsum=chosen):

@@ -26,7 +26,7 @@ def chosen(kind: str | None) -> Any:
 
 
 def facts(device: Any) -> dict[str, Any]:
-    """What the numbers depend on."""
+    """Versions and hardware that the numbers depend on."""
     host = harness.machine("jax", "jaxlib", "equinox")
     name = host.pop("device") if device.platform == "cpu" else device.device_kind
     memory = round(device_memory() / 2**30, 1)

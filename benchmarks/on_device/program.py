@@ -24,7 +24,7 @@ TRIPS = re.compile(r'"known_trip_count":\{"n":"(\d+)"\}')
 
 
 class Cost(NamedTuple):
-    """What a program does.
+    """The operations of a program.
 
     Attributes:
         kernels: how many instructions are run that are no mere names of parts.

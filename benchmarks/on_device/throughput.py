@@ -74,7 +74,7 @@ class Ready(NamedTuple):
 
 
 def configuration(task: str, policy: str, batch: int) -> TrainConfig:
-    """What is trained: each task by its defaults, but by trajectory balance."""
+    """The trainings: each task by its defaults, but by trajectory balance."""
     name, options = TASKS[task]
     return configure(name, dynamics=POLICIES[policy], loss="tb", batch=batch, **options)
 
@@ -174,7 +174,7 @@ def measure(task: str, policy: str, batch: int, rate: float, ready: Ready) -> li
 
 
 def cost_analysis(compiled: Any) -> dict[str, float]:
-    """What XLA says of a program, each loop's body counted once; empty where it says nothing."""
+    """The costs of a program by XLA, each loop's body counted once; empty where it says nothing."""
     found = compiled.cost_analysis() or {}
     return found[0] if isinstance(found, list) else found
 

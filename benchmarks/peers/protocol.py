@@ -1,4 +1,4 @@
-"""What every worker answers: requests and answers are JSON, one per line, over pipes."""
+"""The protocol of workers: requests and answers are JSON, one per line, over pipes."""
 
 import json
 import sys

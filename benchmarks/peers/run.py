@@ -61,7 +61,7 @@ class Process:
 
 
 def command(name: str, python: str) -> list[str]:
-    """How a worker is started; variants of a library share its worker."""
+    """The command of a worker; variants of a library share its worker."""
     return [python, str(HERE / f"worker_{name.split()[0]}.py")]
 
 

@@ -78,7 +78,7 @@ class StringTable(BaseRewardModule):  # type: ignore[misc]
         """Nothing is drawn."""
 
     def log_reward(self, state: Any, env_params: Any) -> jax.Array:
-        """Of strings that are not finished, any number: it is not used."""
+        """Rewards of strings that are not finished: any number, as it is not used."""
         return self.log_rewards[jnp.sum(state.tokens * self.places, -1)]
 
     def reward(self, state: Any, env_params: Any) -> jax.Array:

@@ -48,7 +48,7 @@ class StringTable(BitSequence):
         self.places = task.letters ** torch.arange(task.length).flip(0)
 
     def log_reward(self, states: Any) -> torch.Tensor:
-        """Of finished strings."""
+        """Log rewards of finished strings."""
         return self.log_rewards[(states.tensor * self.places).sum(-1)]
 
     def reward(self, states: Any) -> torch.Tensor:

@@ -34,7 +34,7 @@ def _block(words: tuple[str, ...]) -> str:
 
 
 def help_of(words: tuple[str, ...]) -> str:
-    """What `pdai WORDS --help` prints, 100 columns wide."""
+    """The output of `pdai WORDS --help`, 100 columns wide."""
     printed = io.StringIO()
     before = os.environ.get("COLUMNS")
     os.environ["COLUMNS"] = "100"

@@ -27,7 +27,7 @@ def notebook_page(path: Path) -> tuple[str, dict[str, bytes]]:
 
 
 def _printed(outputs: list[Any]) -> list[str]:
-    """What a cell printed, in one block; nothing if it printed nothing."""
+    """The output of a cell, in one block; nothing if it printed nothing."""
     text = "".join(output.text for output in outputs if output.output_type == "stream")
     return [f"```text\n{text.rstrip()}\n```"] if text else []
 

@@ -1,4 +1,4 @@
-"""What the site has beside `docs/`: pages of the repository, and pages that are made of it.
+"""Pages of the site beside `docs/`: those of the repository, and those made of it.
 
 Texts link to files, as they do in a repository; here each link is turned to the page of the file.
 """
@@ -132,6 +132,6 @@ def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
 
 
 def network_addresses(html: str) -> list[str]:
-    """What a page loads from elsewhere: scripts, styles, pictures and frames."""
+    """The files that a page loads from elsewhere: scripts, styles, pictures and frames."""
     found: list[str] = LOADED.findall(html)
     return found

@@ -35,7 +35,7 @@ class Progress(ABC):
 
 
 class Lines(Progress):
-    """About twenty lines, however long the run, on stderr or in another file.
+    """Progress in about twenty lines, however long the run, on stderr or in another file.
 
     Args:
         title: the title of the run.

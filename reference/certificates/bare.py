@@ -141,7 +141,7 @@ def bound_from_above(
 
 
 def noise_floor(count: int, law: Floats, level: float) -> float:
-    """About the upper bound that a perfect sampler would get.
+    """The approximate upper bound that a perfect sampler would get.
 
     Args:
         count: the number of samples.
@@ -152,7 +152,7 @@ def noise_floor(count: int, law: Floats, level: float) -> float:
 
 
 def _noises(count: int, law: Floats, level: float) -> tuple[float, float]:
-    """About the bounds by coincidences and by the empirical law, of a perfect sampler."""
+    """The approximate bounds of a perfect sampler: by coincidences, and by the empirical law."""
     distance = 0.4 * math.sqrt(max(len(law) - 1, 1) / count)
     return expected_bound(count, law, level), distance + _deviation(count, len(law), level)
 

@@ -92,7 +92,7 @@ class LowerMean:
         self.count += len(values)
 
     def bound(self, level: float) -> float:
-        """A lower bound of the mean, which ever fails with probability at most `level`."""
+        """A lower bound of the mean; the probability that it is ever wrong is at most `level`."""
         if not self._refutes(0.0, level):
             return 0.0
         low, high = 0.0, 1.0

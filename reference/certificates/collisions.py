@@ -182,7 +182,7 @@ def collision_bound(parts: Parts, target: Floats, level: float) -> float:
 
 
 def expected_bound(trials: int, target: Floats, level: float) -> float:
-    """About the bound that samples of the target itself would get: the noise of the method.
+    """The approximate bound that samples of the target itself would get: the noise of the method.
 
     Args:
         trials: the number of samples.
@@ -250,12 +250,12 @@ def _earlier(places: npt.NDArray[np.intp]) -> Counts:
 
 
 def _noise(weights: Floats, sizes: Floats, steps: int, log: float) -> float:
-    """About the deviation of the average product, for samples of the target itself."""
+    """The approximate deviation of the average product, for samples of the target itself."""
     return 2 * math.sqrt((log + 2) * float((sizes * weights**2).sum())) / steps
 
 
 def _usual_largest(target: Floats, weights: Floats, sizes: Floats, steps: int) -> float:
-    """About the largest `a / pi` times a count, for samples of the target itself."""
+    """The approximate largest `a / pi` times a count, for samples of the target itself."""
     log = math.log(sizes.sum() + 1)
     mean = steps * target
     return float((weights / target * (mean + np.sqrt(2 * mean * log) + log / 3 + 1)).max())

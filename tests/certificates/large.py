@@ -37,7 +37,7 @@ class Table(NamedTuple):
 
 
 def table_of(kind: str) -> Table:
-    """Of the states of SIX6, both ends, or of its histories; depth-first, terminal states last."""
+    """The states of SIX6, both ends, or its histories; depth-first, terminal states last."""
     problem = TableSequences.six6("prepend-append")
     dag = enumerate_dag(problem)
     if kind == "states":

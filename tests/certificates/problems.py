@@ -41,12 +41,12 @@ def other(name: str = "P", **members: Any) -> Any:
 
 
 def half(state: Any) -> list[float]:
-    """Of two children each as likely."""
+    """Two children, equally likely."""
     return [0.5, 0.5]
 
 
 def noisy(state: Any) -> list[float]:
-    """Of two children; another row each time."""
+    """Two children, with another row each time."""
     x = random.random()
     return [x, 1 - x]
 

@@ -1,4 +1,4 @@
-"""What `pdai.certify` refuses, by name, and what it takes: samplers, problems, options, numbers."""
+"""Input of `pdai.certify`, refused or taken: samplers, problems, options, numbers."""
 
 import itertools
 import math

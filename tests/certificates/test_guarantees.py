@@ -1,4 +1,4 @@
-"""What a certificate promises, number by number: events, features, seeds, margins, ends."""
+"""The guarantees of a certificate, number by number: events, features, seeds, margins, ends."""
 
 import math
 from collections.abc import Hashable, Mapping

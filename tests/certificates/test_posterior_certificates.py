@@ -18,7 +18,7 @@ SMALL: tuple[Any, ...] = (StructureLearning.minimal(), VariableSelection.minimal
 
 
 def lines(problem: Any, regime: Any, features: Any, **options: Any) -> dict[str, Any]:
-    """What is certified of the uniform sampler, by name."""
+    """The certified numbers of the uniform sampler, by name."""
     asked = {"regime": regime, "features": features, "samples": 256, **options}
     result = pdai.certify(uniform(problem), problem, **asked)
     assert result.regime == regime

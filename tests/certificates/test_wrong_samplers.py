@@ -117,7 +117,7 @@ WRONG: dict[str, tuple[Any, dict[str, Any]]] = {
 
 
 def exposed(policy: Any, regime: Any, samples: int = SAMPLES, **options: Any) -> str | None:
-    """How a sampler is exposed, in words; None if it is not."""
+    """The way in which a sampler is exposed, in words; None if it is not."""
     asked = {"samples": samples, "width": CLOSE / 4, **options}
     try:
         result = pdai.certify(policy, PROBLEM, regime=regime, **asked)

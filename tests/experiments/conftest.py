@@ -1,4 +1,4 @@
-"""What the tests of the experiments share."""
+"""Fixtures of the tests of the experiments."""
 
 from concurrent.futures import ThreadPoolExecutor
 

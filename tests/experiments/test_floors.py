@@ -1,4 +1,4 @@
-"""How near tied policies come to a target: bounds from below and above, by hand and by search."""
+"""Distances of tied policies to a target: bounds from below and above, by hand and by search."""
 
 from collections.abc import Sequence
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""What a run is asked: one table for all that becomes of its folder, or of the modules it is of."""
+"""Questions to a run: one table for its folder and for the modules that it is made of."""
 
 import contextlib
 from collections.abc import Callable

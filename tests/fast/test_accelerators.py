@@ -26,7 +26,7 @@ def step(name: str, platform: str, **options: Any) -> tuple[Any, Any]:
 
 
 def primitives(jaxpr: Any) -> Counter[str]:
-    """How often each operation of JAX stands in a program, parts of others included."""
+    """The count of each operation of JAX in a program, parts of others included."""
     found = Counter(equation.primitive.name for equation in jaxpr.eqns)
     for equation in jaxpr.eqns:
         for part in jax.tree.leaves(list(equation.params.values()), is_leaf=is_program):

@@ -1,4 +1,4 @@
-"""What tells a network that keeps the rules of latent dynamics from one that does not."""
+"""The check of the rules of latent dynamics, on networks that keep them and that do not."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What tells a loss that learns the right law from one that does not, on losses of both kinds."""
+"""The check of losses, on ones that learn the right law and on ones that do not."""
 
 from dataclasses import dataclass
 from fractions import Fraction

@@ -49,7 +49,7 @@ def project() -> Project:
 
 @cache
 def right(name: str, original: Path) -> Any:
-    """What a run answers as it is."""
+    """The answers of a run that is whole."""
     whole = original.with_name(f"whole-{name}")
     return ANSWERS[name](shutil.copytree(original, whole))
 

@@ -79,14 +79,14 @@ def drawn(task: str) -> Drawn:
 
 
 class Untrained(NamedTuple):
-    """What the head reads, as its root mean square late in trajectories, and how far it chooses."""
+    """The root mean square of the read-out late in trajectories, and how far it chooses."""
 
     read: float
     tv: float
 
 
 def untrained(task: str, options: dict[str, Any], unscaled: bool = False) -> Untrained:
-    """Of untrained policies: the rms of `y_t`, and the TV of their laws of actions to uniform ones.
+    """For untrained policies: the rms of `y_t`, and the TV of laws of actions to uniform ones.
 
     Means over 4 draws along the trajectories of a task; `y_t` where half of its steps are done, as
     integers are near zero before. Unscaled, the embedding is that of features of length one.

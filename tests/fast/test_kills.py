@@ -70,7 +70,7 @@ def run(words: str, folder: Path, killed_after: float | None = None) -> int:
 
 
 def ended(folder: Path, names: tuple[str, ...]) -> list[Any]:
-    """How a run ended, without the time that it took."""
+    """The outcome of a run, without the time that it took."""
     contents = [(folder / name).read_bytes() for name in names]
     return [
         content.partition(b"\n")[2]
@@ -134,7 +134,7 @@ def test_a_killed_run_resumes_to_bit_identical_parameters(
 
 @cache
 def left_alone(victim: Victim) -> tuple[float, list[Any]]:
-    """How long a victim takes that is left alone, and how it ends."""
+    """The time of a victim that is left alone, and its outcome."""
     with TemporaryDirectory() as folder:
         begun = time.monotonic()
         assert run(victim.begin, Path(folder)) == 0

@@ -1,4 +1,4 @@
-"""What comes in from outside trains as ours does: losses, networks, environments, p_B, problems."""
+"""Parts from outside train as ours do: losses, networks, environments, p_B, problems."""
 
 import importlib.util
 import re
@@ -210,7 +210,7 @@ def test_rows_that_are_not_finite_are_not_drawn_from() -> None:
 
 
 def documented(marker: str) -> dict[str, Any]:
-    """What the code of the guide defines."""
+    """The names that the code of the guide defines."""
     guide = (ROOT / "docs" / "extending.md").read_text()
     names: dict[str, Any] = {"__name__": "guide"}
     code = guide.partition(f"<!-- {marker} -->\n```python\n")[2].partition("```")[0]

@@ -52,7 +52,7 @@ load_run(config)
 
 
 def trained_without(*packages: str, out: Path, more: str = "") -> str:
-    """What Python writes to stderr when it trains and none of these packages can be imported."""
+    """The stderr of a training where none of these packages can be imported."""
     code = REFUSING.format(module="reference") + TRAINS.format(out=str(out)) + more
     return python("-c", code, *packages, cwd=ROOT).stderr
 

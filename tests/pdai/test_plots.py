@@ -22,7 +22,7 @@ from tests import made_up_runs
 
 
 def covered(axis: Any) -> int:
-    """How many points of an axis are below its legend."""
+    """The number of points of an axis below its legend."""
     axis.figure.canvas.draw()
     box = axis.get_legend().get_window_extent()
     points = [axis.transData.transform(line.get_xydata()) for line in axis.lines]
@@ -48,7 +48,7 @@ def test_the_legend_of_a_law_covers_no_point() -> None:
 
 
 def test_the_ticks_of_a_law_do_not_lie_on_each_other() -> None:
-    """Of a law within two decades, whose every part of a decade would have a label."""
+    """The picture of a law within two decades, whose every part of a decade would have a label."""
     law = np.geomspace(4e-6, 5e-5, 100)
     axis = law_axis(law, law)
     assert overlaps(axis.xaxis) == 0
@@ -116,7 +116,7 @@ def columns_of(figure: Figure) -> list[Any]:
 
 
 def overlaps(scale: Any) -> int:
-    """How many labels of a horizontal scale begin before the one to their left has ended."""
+    """The number of labels of a horizontal scale that begin before the one to their left ends."""
     scale.figure.canvas.draw()
     labels = [*scale.get_majorticklabels(), *scale.get_minorticklabels()]
     boxes = [label.get_window_extent() for label in labels if label.get_text()]

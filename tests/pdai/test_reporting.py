@@ -1,4 +1,4 @@
-"""What is told at the end of a run, where numbers are infinite, beyond floats or bent by `p_B`."""
+"""The end of a run, where numbers are infinite, beyond floats or bent by `p_B`."""
 
 import math
 from dataclasses import replace

@@ -21,7 +21,7 @@ def law(*p_t: float | Fraction) -> ExactLaw:
 
 
 def enumeration(*seen: int) -> Any:
-    """What is shown of o, a, b and the terminal states."""
+    """The lines on o, a, b and the terminal states."""
     return SimpleNamespace(dag=DAG, observations=np.array(seen, np.float32)[:, None])
 
 

@@ -33,7 +33,7 @@ def test_every_fault_can_be_made() -> None:
 
 
 def complaints(tests: list[str]) -> list[str]:
-    """What pytest says of tests that it does not find; it leaves their parameters out."""
+    """Messages of pytest on tests that it does not find; it leaves their parameters out."""
     options = ["--collect-only", "-q", "-m", "", "-p", "no:cacheprovider"]
     command = [sys.executable, "-m", "pytest", *options]
     done = subprocess.run([*command, *tests], cwd=ROOT, capture_output=True, text=True, check=False)

@@ -38,7 +38,7 @@ PARAMETERS_ONLY = {
 
 @cache
 def imports(path: Path) -> tuple[set[str], set[str]]:
-    """What a file imports, also inside functions: names; and names from which, and what of each."""
+    """The imports of a file, also inside functions: modules, and names from modules."""
     names, froms = set[str](), set[str]()
     for node in ast.walk(ast.parse((ROOT / path).read_text())):
         if isinstance(node, ast.Import):

@@ -1,4 +1,4 @@
-"""What the pages of the site show works: their commands are understood, their Python runs."""
+"""The pages of the site: their commands are understood, their Python runs."""
 
 import contextlib
 import io
@@ -83,7 +83,7 @@ def test_the_start_and_the_records_of_itsrun_page(
 def run_page(
     problem: str, module: str, code: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> dict[str, Any]:
-    """What a page's code leaves, for a problem of a module; trained for twenty steps."""
+    """The names that a page's code defines, for a problem of a module; trained for twenty steps."""
     monkeypatch.chdir(folder)
     (folder / f"{module}.py").write_text(problem)
     monkeypatch.syspath_prepend(folder)

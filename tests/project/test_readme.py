@@ -1,4 +1,4 @@
-"""What the README shows works, and its numbers are those of the repository."""
+"""The README: its commands work, and its numbers are those of the repository."""
 
 import contextlib
 import io

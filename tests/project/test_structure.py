@@ -1,4 +1,4 @@
-"""How the source is cut: functions that fit on a screen, one module that opens files, mutants."""
+"""The form of the source: functions that fit on a screen, one module that opens files, mutants."""
 
 import ast
 import json
@@ -81,7 +81,7 @@ def test_control_what_opens_a_file_is_seen() -> None:
 
 
 def code_lines(source: str) -> dict[str, int]:
-    """How many lines of code each class has: no blank lines, comments or docstrings."""
+    """The number of lines of code of each class: no blank lines, comments or docstrings."""
     text, tree = source.splitlines(), ast.parse(source)
     told = {
         number

@@ -1,4 +1,4 @@
-"""What bounds are computed from; bounds are checked in `verify/test_residual_tv_bound.py`."""
+"""Inputs of bounds; the bounds are checked in `verify/test_residual_tv_bound.py`."""
 
 import random
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""What the reference refuses, and in which words: the object, the value, the rule and the fix."""
+"""Refusals of the reference, word by word: the object, the value, the rule and the fix."""
 
 import math
 from collections.abc import Callable

@@ -45,7 +45,7 @@ def letters(u: Any, v: Any) -> SyntheticSequences:
 
 
 def missed(steps: int) -> str:
-    """How many cells of a box of radius 2 in three dimensions that many steps do not reach."""
+    """The number of cells of a box of radius 2 in three dimensions beyond so many steps."""
     side = range(-2, 3)
     far = sum(abs(x) + abs(y) + abs(z) > steps for x in side for y in side for z in side)
     return f"{steps} steps do not reach {far} of the 125 cells.* at least 6"

@@ -1,4 +1,4 @@
-"""What graphs and policies show of themselves, and what is drawn of them."""
+"""Texts and drawings of graphs and policies."""
 
 import re
 from fractions import Fraction
@@ -36,7 +36,7 @@ EVERY = [KITE, lift(KITE, History()), P_F, BackwardPolicy.uniform(KITE, FLOAT64)
 
 
 def texts(picture: str | None) -> list[str]:
-    """What is written in an SVG."""
+    """The text in an SVG."""
     return re.findall(r"<text[^>]*>([^<]*)</text>", picture or "")
 
 

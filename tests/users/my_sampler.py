@@ -1,4 +1,4 @@
-"""What a user's own module may look like: `mypy --strict` passes on it, and it trains."""
+"""An example of a user's own module: `mypy --strict` passes on it, and it trains."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ class Leaky(AbstractRecurrence[Float[Array, "*batch d"]]):
         return jnp.zeros((*batch, self.output), self.inputs.dtype)
 
     def project(self, observation: Float[Array, "*batch features"]) -> Float[Array, "*batch d"]:
-        """What the unit reads of a state."""
+        """The features that the unit reads."""
         return observation @ self.inputs.T
 
     def update(

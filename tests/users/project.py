@@ -159,7 +159,7 @@ class Project:
             path.write_text(text)
 
     def forget(self) -> None:
-        """Has Python import the modules again."""
+        """Make Python import the modules again."""
         for name in [name for name in sys.modules if name.startswith("own_")]:
             del sys.modules[name]
         importlib.invalidate_caches()

@@ -1,4 +1,4 @@
-"""How numbers and counts are compared, and how often a function is compiled."""
+"""Comparisons of numbers and counts, and counts of compilations."""
 
 from collections.abc import Callable
 from typing import Any, Literal, get_args
@@ -106,7 +106,7 @@ jax.monitoring.register_event_duration_secs_listener(_count)
 
 
 def compilations(function: Callable[..., Any], *arguments: Any) -> int:
-    """How many programs a call compiles, in it and in all that it calls."""
+    """The number of programs that a call compiles, in it and in all that it calls."""
     before = _programs
     function(*arguments)
     return _programs - before

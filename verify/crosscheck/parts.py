@@ -1,4 +1,4 @@
-"""What `fast` has that must be cross-checked, found by looking, and the markers of the tests.
+"""The parts of `fast` that must be cross-checked, and the markers of the tests.
 
 A part is known by its full name: `fast.balance.losses.tb`.
 """

@@ -1,4 +1,4 @@
-"""What is sampled backwards, and the replay of what was met."""
+"""Backward sampling, and the replay of terminal states."""
 
 import math
 from collections import Counter, defaultdict

@@ -1,4 +1,4 @@
-"""What trajectories are explored with: the law of every action, its edges, and its end."""
+"""Exploration: the law of every action, its edges, and its end."""
 
 from typing import Any
 

@@ -152,7 +152,7 @@ def float64_networks(name: str, instance: Instance) -> Network:
 
 
 def logits(instance: Instance, name: str) -> Floats:
-    """Of random networks, at the end of every history; (networks, histories, actions)."""
+    """Logits of random networks, at the end of every history; (networks, histories, actions)."""
     last = [len(path) - 1 for path in instance.histories]
     outputs = unroll(instance, float64_networks(name, instance))
     ends: Floats = outputs[:, np.arange(len(last)), last]
@@ -352,7 +352,7 @@ def expected_classes(
 
 
 class Gaps(NamedTuple):
-    """How far logits of one class are apart at most, and logits of two classes at least."""
+    """The largest distance of logits of one class, and the least of logits of two classes."""
 
     within: float
     between: float
@@ -375,7 +375,7 @@ TIED, APART = 1e-13, 1e-4
 
 
 class Separation(NamedTuple):
-    """What a network sets apart, compared with joint refinement under some dynamics.
+    """The classes that a network tells apart, and those of joint refinement under some dynamics.
 
     Attributes:
         network: its name.
@@ -449,7 +449,7 @@ def relabelled(problem: EdgeAddition, image: tuple[int, ...]) -> EdgeAddition:
 
 
 def change_under_relabelling(name: str, instance: Instance, image: tuple[int, ...]) -> float:
-    """How much the logits of the same edges differ, relative to the largest."""
+    """The difference of the logits of the same edges, relative to the largest."""
     other = make_instance(relabelled(instance.problem, image))
     labels, index = instance.enumeration.dag.labels, other.enumeration.dag.index
     histories = tuple(
@@ -600,7 +600,7 @@ def test_training_comes_below_the_bound_with_path_features(
 
 
 def gradients(name: str, instance: Instance) -> list[Floats]:
-    """Of `log p_F` of one trajectory, at random weights."""
+    """The gradient of `log p_F` of one trajectory, at random weights."""
     networks, known = float64_networks(name, instance), every_trajectory(instance)
     with jax.enable_x64(True):
         of_first = jax.grad(lambda network: terms(network, instance, known).log_p_f[0].sum())

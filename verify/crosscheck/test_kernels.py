@@ -120,7 +120,7 @@ class World(NamedTuple):
 
     @property
     def features(self) -> int:
-        """How many numbers a state is observed as."""
+        """The number of features of a state."""
         return int(jax.eval_shape(self.environment.observe, self.environment.initial()).size)
 
     def normal(self, *shape: int) -> Any:
@@ -133,7 +133,7 @@ class World(NamedTuple):
 
 
 class Latents(NamedTuple):
-    """What a random latent adds."""
+    """The additions of a random latent."""
 
     policy: StochasticPolicy
     noise: Noise
@@ -309,7 +309,7 @@ OPTIONS: dict[str, dict[str, Any]] = {"fast.sampling.replay.choose": {"by_reward
 
 
 def arguments(part: str, w: World) -> list[Any]:
-    """What a part is called with in that world."""
+    """The arguments of a part in that world."""
     owner = part.rpartition(".")[0]
     found = []
     for name, parameter in inspect.signature(kernel(part)).parameters.items():

@@ -63,7 +63,7 @@ ARGUMENTS: dict[str, Callable[[np.random.Generator], Any]] = {
 
 
 def parameters(name: str) -> list[str]:
-    """What a loss is a function of."""
+    """The arguments of a loss."""
     return list(inspect.signature(getattr(losses, name)).parameters)
 
 

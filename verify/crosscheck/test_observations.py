@@ -1,4 +1,4 @@
-"""What networks see of a state, against the formula, and how long its features are."""
+"""Features of states, against the formula, and their length."""
 
 import math
 from typing import Any, get_args
@@ -125,7 +125,7 @@ def test_a_task_hands_what_is_to_be_seen_to_the_environment(
 
 
 def looks(name: str) -> Any:
-    """What the reference says that is seen of a state, of an environment of `OBSERVED`."""
+    """The features of a state by the reference, for an environment of `OBSERVED`."""
     return {
         "walk, in blocks": lambda s: block_of_walker(s, 2, 2),
         "grid, in blocks": lambda s: block_of_cell(s, 4),

@@ -1,4 +1,4 @@
-"""What experiments measure while training, against the same by hand."""
+"""Measurements of experiments while training, against the same by hand."""
 
 import itertools
 import math

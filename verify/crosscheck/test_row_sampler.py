@@ -112,7 +112,7 @@ def test_a_reward_that_disagrees_with_the_problem_is_refused() -> None:
 @pytest.mark.long
 @pytest.mark.crosscheck("fast.laws.likelihood.tightened", "fast.laws.likelihood.log_likelihood")
 def test_the_learned_backward_policy_is_nearly_the_reversal() -> None:
-    """Of a Markovian sampler it is `u(s) p_F(s'|s) / u(s')`; `p_F` is left as it is."""
+    """The backward rows of a Markovian sampler are `u(s) p_F(s'|s) / u(s')`; `p_F` stays."""
     instance = make_instance("grid")
     policy = random_policy(instance.environment, dynamics="markov")
     learned = tightened(policy, instance.environment, 150, seed=0)

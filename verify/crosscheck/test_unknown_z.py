@@ -1,4 +1,4 @@
-"""What is measured where `Z` is unknown, against the same in exact numbers, enumerated."""
+"""Measurements where `Z` is unknown, against the same in exact numbers, enumerated."""
 
 from fractions import Fraction
 from typing import Any

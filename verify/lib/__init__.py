@@ -1,1 +1,1 @@
-"""What the tests of the claims share: scopes, strategies, small instances, the ledger."""
+"""Parts that the tests of the claims share: scopes, strategies, small instances, the ledger."""

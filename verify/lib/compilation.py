@@ -1,4 +1,4 @@
-"""How tests compile: quickly, as what they compare is arithmetic and not speed."""
+"""Compilation in tests: quick, as they compare arithmetic and not speed."""
 
 import ctypes
 import gc
@@ -13,7 +13,7 @@ from reference.files import read_file
 
 
 def compile_quickly() -> None:
-    """Has JAX leave out most optimisations; before JAX starts, also for processes that tests start.
+    """Make JAX leave out most optimisations, before it starts, also in processes that tests start.
 
     Nearly all the time of a cross-check is that of the compiler, which makes unoptimised code, with
     fusions in the plain way, in less than half of the time. What a user has set stands.
@@ -25,7 +25,7 @@ def compile_quickly() -> None:
 
 
 def keep_programs(config: Any) -> None:
-    """Has JAX keep what it compiles beside pytest's own cache, for later runs.
+    """Make JAX keep what it compiles beside pytest's own cache, for later runs.
 
     A program is found by all that it is made of, so that changed code is compiled again. Nothing is
     kept if pytest keeps nothing (`-p no:cacheprovider`), and what a user has set stands.
@@ -42,7 +42,7 @@ def keep_programs(config: Any) -> None:
 
 
 def forget_programs(above: float = 0.75) -> None:
-    """Has JAX drop what it has compiled, and the process give the memory back.
+    """Make JAX drop what it has compiled, and the process give the memory back.
 
     A worker would come to 4 GiB otherwise, and to too many memory maps: a program takes 18 of them,
     of which Linux allows 65,530. Without `malloc_trim`, of glibc, nearly all of what is dropped

@@ -16,7 +16,7 @@ RECORD = re.compile(r"^```toml\n(.*?)^```\n", re.DOTALL | re.MULTILINE)
 
 
 class Severity(Enum):
-    """How grave it is that a claim does not hold as printed; the value says it in words."""
+    """The gravity of a claim that does not hold as printed; the value says it in words."""
 
     FALSE = "a statement fails, and neither a slip of the pen nor an unstated condition explains it"
     VACUOUS = "its premises cannot be met as printed"
@@ -97,7 +97,7 @@ class Claim:
 
     @property
     def verdict(self) -> str:
-        """What became of the claim: a function of its readings."""
+        """The verdict on the claim: a function of its readings."""
         if self.experiment is not None:
             return "empirical"
         if self.open is not None:

@@ -1,4 +1,4 @@
-"""What a run of the tests found for each claim: as a table, as JSON, as the table of the notes."""
+"""The outcome of the tests for each claim: as a table, as JSON, as the table of the notes."""
 
 import json
 from collections import Counter
@@ -77,13 +77,13 @@ def ledger_table(found: dict[str, Finding], claims: Sequence[Claim]) -> Table:
 
 
 def by_tier(claims: Iterable[Claim]) -> str:
-    """How many claims rest on a proof in Coq, on exhaustive checks, and so on."""
+    """The number of claims of each tier: a proof in Coq, exhaustive checks, and so on."""
     tiers = Counter(claim.tier for claim in claims)
     return ", ".join(f"{tiers[tier]} {tier.label}" for tier in Tier)
 
 
 def summary(claims: Iterable[Claim]) -> str:
-    """How many claims have which verdict, and of those that do not hold as printed which grade."""
+    """The number of claims of each verdict, and of each grade among those that do not hold."""
     listed = list(claims)
     verdicts = Counter(claim.verdict for claim in listed)
     grades = Counter(claim.severity for claim in listed)

@@ -1,4 +1,4 @@
-"""What the claims are checked on: every small lift, with random rational policies and rewards.
+"""The instances of the claims: every small lift, with random rational policies and rewards.
 
 With `--exhaustive`, also the lifts of one labelling of each DAG with six states: one in ten, but
 all for the claims that the others rest on, and for these also the lifts without memory and with
