@@ -12,6 +12,7 @@ from fast.environments.bits import BitEnvironment as BitEnvironment
 from fast.environments.graphs import GraphEnvironment as GraphEnvironment
 from fast.environments.grid import GridEnvironment as GridEnvironment
 from fast.environments.ising import IsingEnvironment as IsingEnvironment
+from fast.environments.ising import TorusEnvironment as TorusEnvironment
 from fast.environments.lines import LinesEnvironment as LinesEnvironment
 from fast.environments.loading import load_environment as load_environment
 from fast.environments.preference import PreferenceEnvironment as PreferenceEnvironment

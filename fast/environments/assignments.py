@@ -1,7 +1,7 @@
 """Assignments: places set to values one by one, in a fixed order or in any."""
 
 from abc import abstractmethod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -40,6 +40,19 @@ class AbstractAssignmentEnvironment(AbstractSizedEnvironment[Assignment]):
     choices: int = eqx.field(static=True)
     order: Order = eqx.field(static=True)
     encoding: Encoding = eqx.field(static=True)
+
+    @staticmethod
+    def sizes(places: int, choices: int, order: Order) -> dict[str, Any]:
+        """The static fields that follow from the number of places and of their values."""
+        in_any = order == "any"
+        return {
+            "places": places,
+            "choices": choices,
+            "order": order,
+            "horizon": places,
+            "actions": places * choices if in_any else choices,
+            "parents": places if in_any else 1,
+        }
 
     @abstractmethod
     def numbers(self, state: Assignment) -> Float[Array, " features"]:

@@ -31,17 +31,11 @@ class PreferenceEnvironment(AbstractAssignmentEnvironment):
         cls, problem: Preference, encoding: Encoding = "one-hot"
     ) -> "PreferenceEnvironment":
         """The environment with the parameters of `problem`."""
-        components, weights = problem.dimension, 2 * problem.bound + 1
         return cls(
             differences=jnp.array(problem.differences, jnp.float32),
             bound=problem.bound,
-            places=components,
-            choices=weights,
-            order=problem.order,
             encoding=encoding,
-            horizon=components,
-            actions=components * weights if problem.order == "any" else weights,
-            parents=components if problem.order == "any" else 1,
+            **cls.sizes(problem.dimension, 2 * problem.bound + 1, problem.order),
         )
 
     def numbers(self, state: Assignment) -> Float[Array, " features"]:

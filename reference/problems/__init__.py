@@ -34,4 +34,5 @@ from reference.problems.sequences import SyntheticSequences as SyntheticSequence
 from reference.problems.sets import Sets as Sets
 from reference.problems.structure import StructureLearning as StructureLearning
 from reference.problems.tables import TableSequences as TableSequences
+from reference.problems.torus import Torus as Torus
 from reference.problems.variables import VariableSelection as VariableSelection

@@ -1,6 +1,7 @@
 """The Ising model with couplings of rank one: spins set one by one."""
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -34,8 +35,36 @@ class Spins(NamedTuple):
         return "".join("-?+"[spin + 1] for spin in self.values)
 
 
+class OneByOne(ABC):
+    """Spins that are set one by one: the state graph, without a reward.
+
+    Attributes:
+        order: the order in which spins are set, any or from first to last.
+    """
+
+    order: Order
+
+    @property
+    @abstractmethod
+    def spins(self) -> int:
+        """The number of spins."""
+
+    @property
+    def initial(self) -> Spins:
+        """No spin set."""
+        return Spins((0,) * self.spins)
+
+    def children(self, state: Spins) -> tuple[Spins, ...]:
+        """The states with one more spin set: the first open one, or any."""
+        x = state.values
+        places = [i for i, spin in enumerate(x) if not spin]
+        if self.order == "fixed":
+            places = places[:1]
+        return tuple(Spins((*x[:i], spin, *x[i + 1 :])) for i in places for spin in (-1, 1))
+
+
 @dataclass(frozen=True)
-class Ising:
+class Ising(OneByOne):
     """`log R(x) = h . x + x' J x / 2` over spins `x` in `{-1, +1}^d`, `J = v v' - diag(v v')`.
 
     Spins are set one by one, in any order (the policy chooses position and value) or from first to
@@ -95,17 +124,9 @@ class Ising:
         return cls.random(spins, order, seed)
 
     @property
-    def initial(self) -> Spins:
-        """No spin set."""
-        return Spins((0,) * len(self.fields))
-
-    def children(self, state: Spins) -> tuple[Spins, ...]:
-        """The states with one more spin set: the first open one, or any."""
-        x = state.values
-        places = [i for i, spin in enumerate(x) if not spin]
-        if self.order == "fixed":
-            places = places[:1]
-        return tuple(Spins((*x[:i], spin, *x[i + 1 :])) for i in places for spin in (-1, 1))
+    def spins(self) -> int:
+        """The number `d` of spins."""
+        return len(self.fields)
 
     def exponent(self, terminal: Spins) -> Fraction:
         """`h . x + ((v . x)^2 - |v|^2) / 2`, exactly: the exponent before rounding."""

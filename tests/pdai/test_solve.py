@@ -47,6 +47,7 @@ SMALL = {
     "preference": "--dimension 2 --order any",
     "random-walk": "--radius 2 --walk-steps 4",
     "ising": "--spins 4",
+    "torus": "--rows 2 --columns 2",
     "graphs": "--instance marked",
     "structure": "--nodes 3",
     "variables": "--variables 5",

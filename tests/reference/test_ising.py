@@ -3,19 +3,20 @@
 import math
 from collections import Counter
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from flint import acb
+from flint import acb, arb_mat
 from scipy.stats import chisquare, norm
 
 from reference import BALL, History, enumerate_dag, enumerate_rewards, lift, normalize
 from reference.fields.balls import enclose, precision
 from reference.problems import ising
 from reference.problems.ising import Ising, Spins
+from reference.problems.torus import Torus
 
 Floats = npt.NDArray[np.float64]
 
@@ -178,3 +179,58 @@ def test_strong_fields_and_couplings_do_not_overflow() -> None:
     assert problem.log_z().contains(exact)
     assert problem.sample(50, seed=0) == [Spins((-1, 1))] * 50
     assert Ising(fractions(0), fractions(0)).log_z().contains(math.log(2))
+
+
+def torus_sum(rows: int, columns: int, coupling: float) -> tuple[Fraction, Fraction]:
+    """Bounds of `log Z` by the transfer matrix of a row, in balls; rows of one spin alike."""
+    with precision(160):
+        k = BALL.convert(Fraction(coupling))
+        states = [*product((-1, 1), repeat=columns)]
+        along = [sum(a * b for a, b in pairwise((*x, x[0]))) for x in states]
+        weight = {n: (k * n).exp() for n in range(-2 * columns, 2 * columns + 1)}
+        step = [
+            [weight[here + sum(a * b for a, b in zip(x, y, strict=True))] for y in states]
+            for x, here in zip(states, along, strict=True)
+        ]
+        matrix = arb_mat(step) ** rows
+        return enclose(matrix.trace().log())
+
+
+@pytest.mark.catches(
+    "The product of hyperbolic sines over the even k has the sign of a model in order.",
+    "reference/problems/torus.py",
+    "halves[0] = m * (2 * coupling + coupling.tanh().log()) / 2",
+    "halves[0] = abs(m * (2 * coupling + coupling.tanh().log()) / 2)",
+)
+@pytest.mark.parametrize("coupling", [0.125, 0.4406867935097715, 0.75])
+def test_kaufmans_formula_is_the_sum_over_all_states(coupling: float) -> None:
+    for rows, columns in ((2, 2), (2, 3), (3, 2), (3, 3)):
+        problem = Torus(rows, columns, coupling)
+        with precision(160):
+            states = map(Spins, product((-1, 1), repeat=problem.spins))
+            total = BALL.sum(BALL.convert(problem.log_reward(x)).exp() for x in states)
+            lower, upper = enclose(total.log())
+        assert torus_sum(rows, columns, coupling) == pytest.approx((lower, upper), abs=1e-40)
+        log_z = problem.log_z()
+        assert log_z.error < 1e-14
+        assert log_z.contains(lower)
+        assert log_z.contains(upper)
+
+
+@pytest.mark.parametrize("sides", [(4, 4), (5, 5), (32, 4), (7, 6)])
+def test_kaufmans_formula_is_the_transfer_matrix_at_larger_sizes(sides: tuple[int, int]) -> None:
+    lower, upper = torus_sum(*sides, 0.4)
+    log_z = Torus(*sides, 0.4).log_z()
+    assert log_z.contains(lower)
+    assert log_z.contains(upper)
+    # A torus turned by a right angle is the same one; control: another one is not.
+    assert Torus(*reversed(sides), 0.4).log_z().contains(lower)
+    assert not Torus(*sides, 0.4 + 1e-9).log_z().contains(lower)
+
+
+def test_log_z_of_a_large_torus_is_near_onsagers_energy_and_known_closely() -> None:
+    # At the critical coupling, log Z per spin is log(2) / 2 + 2 G / pi, G Catalan's constant.
+    log_z = Torus(256, 256, math.log(1 + math.sqrt(2)) / 2).log_z()
+    assert log_z.error < 1e-10
+    per_spin = math.log(2) / 2 + 2 * 0.915965594177 / math.pi
+    assert log_z.value / 256**2 == pytest.approx(per_spin, abs=2e-5)

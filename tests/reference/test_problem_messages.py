@@ -20,6 +20,7 @@ from reference.problems import (
     Sets,
     SyntheticSequences,
     TableSequences,
+    Torus,
     positive_reward,
 )
 from reference.problems.closed_form import closed_form
@@ -128,6 +129,9 @@ REFUSED: list[Row] = [
     ("ising", lambda: Ising.random(3, seed=-1), "seed is -1"),
     ("ising", lambda: Ising.paper(36.0), "number of spins is 36.0"),
     ("ising", lambda: Ising.minimal().sample(1, None), "seed is None"),
+    ("torus", lambda: Torus(1, 3), "number of rows is 1"),
+    ("torus", lambda: Torus(2, 3, -0.5), "coupling is -0.5, but must be positive"),
+    ("torus", lambda: Torus(512, 512, 2.0), "262,144 spins at most 1.9"),
     ("grid", lambda: Grid(16, 2, "flat"), "landscape is 'flat'"),
     ("grid", lambda: Grid(4, 2, "sparse"), "at least 5"),
     ("grid", lambda: Grid(16.0), "the side H is 16.0"),
