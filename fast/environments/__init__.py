@@ -11,6 +11,7 @@ from fast.environments.base import AbstractEnvironment as AbstractEnvironment
 from fast.environments.bits import BitEnvironment as BitEnvironment
 from fast.environments.graphs import GraphEnvironment as GraphEnvironment
 from fast.environments.grid import GridEnvironment as GridEnvironment
+from fast.environments.hard_core import HardCoreEnvironment as HardCoreEnvironment
 from fast.environments.ising import IsingEnvironment as IsingEnvironment
 from fast.environments.ising import TorusEnvironment as TorusEnvironment
 from fast.environments.lines import LinesEnvironment as LinesEnvironment

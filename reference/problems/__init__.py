@@ -20,6 +20,7 @@ from reference.problems.graphs import Graph as Graph
 from reference.problems.grid import Cell as Cell
 from reference.problems.grid import Grid as Grid
 from reference.problems.grid import Landscape as Landscape
+from reference.problems.hard_core import HardCore as HardCore
 from reference.problems.ising import Ising as Ising
 from reference.problems.lines import Lines as Lines
 from reference.problems.networks import Network as Network

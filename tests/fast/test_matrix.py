@@ -24,6 +24,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "random-walk": {"radius": 1, "walk_steps": 2},
     "ising": {"spins": 3},
     "torus": {"rows": 2, "columns": 2},
+    "hard-core": {"rows": 1, "columns": 4},
     "custom": {"problem": "tests.fast.test_matrix:custom_grid"},
 }
 COMMON: dict[str, Any] = {"parameters": 4_000, "batch": 8, "steps": 6}

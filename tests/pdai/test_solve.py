@@ -48,6 +48,7 @@ SMALL = {
     "random-walk": "--radius 2 --walk-steps 4",
     "ising": "--spins 4",
     "torus": "--rows 2 --columns 2",
+    "hard-core": "--rows 2 --columns 3",
     "graphs": "--instance marked",
     "structure": "--nodes 3",
     "variables": "--variables 5",

@@ -26,6 +26,7 @@ from reference.problems import (
     BitSequences,
     EdgeAddition,
     Grid,
+    HardCore,
     Ising,
     LazyRandomWalk,
     Lines,
@@ -64,6 +65,7 @@ PROBLEMS: dict[str, Problem[Any]] = {
     "bits, prepend-append": BitSequences(("000000", "011011"), 2, "prepend-append", 20),
     "ising, any order": Ising.random(3, "any", seed=10),
     "torus, any order": Torus(2, 3, 0.3),
+    "hard-core, any order": HardCore(4, ((0, 1), (1, 2), (2, 3), (0, 3)), Fraction(2, 3)),
     "structure": StructureLearning.random(3, rows=20, seed=1),
     "variables": VariableSelection.random(3, rows=30, seed=1),
 }
@@ -86,6 +88,7 @@ VARIANTS: dict[str, Problem[Any]] = {
     "bits, append": BitSequences(("0000", "0110"), 2, "append"),
     "ising, fixed order": Ising.random(4, "fixed", seed=9),
     "torus, row by row": Torus(3, 3, 0.7, "fixed"),
+    "hard-core, fixed order": HardCore.strip(2, 3, 1.5, "fixed"),
     "preference, fixed order": Preference.random(5, 3, 1, "fixed", seed=7),
     "preference, any order": Preference.random(9, 2, 2, "any", seed=8),
     "sets, printed sum": Sets.random(5, 3, "sum", seed=2),
