@@ -12,7 +12,7 @@ from fast.encoding import Encoding
 from fast.environments.base import ENVIRONMENTS, AbstractPairedEnvironment
 from fast.environments.coarse import first_of_block
 from fast.environments.encodings import encode_numbers
-from reference.problems import Cell, Grid, Landscape
+from reference.problems import Cell, Grid, Landscape, Order
 
 
 class GridState(NamedTuple):
@@ -26,12 +26,14 @@ class GridEnvironment(AbstractPairedEnvironment[GridState]):
     """The hypergrid. Action i increases coordinate i, the last stops; backward actions undo them.
 
     Attributes:
+        order: the order in which coordinates are increased.
         coarse: c; networks see coordinates rounded down to multiples of c.
     """
 
     side: int = eqx.field(static=True)
     dimension: int = eqx.field(static=True)
     landscape: Landscape = eqx.field(static=True)
+    order: Order = eqx.field(static=True)
     encoding: Encoding = eqx.field(static=True)
     coarse: int = eqx.field(static=True)
 
@@ -44,6 +46,7 @@ class GridEnvironment(AbstractPairedEnvironment[GridState]):
             side=problem.side,
             dimension=problem.dimension,
             landscape=problem.landscape,
+            order=problem.order,
             encoding=encoding,
             coarse=coarse,
             horizon=problem.dimension * (problem.side - 1) + 1,
@@ -68,11 +71,20 @@ class GridEnvironment(AbstractPairedEnvironment[GridState]):
 
     def mask(self, state: GridState) -> Bool[Array, " actions"]:
         inside = state.coordinates + 1 < self.side
+        if self.order == "fixed":
+            inside &= jnp.arange(self.dimension) >= self._last(state)
         return state.stopped | jnp.append(inside, True)
 
     def parent_mask(self, state: GridState) -> Bool[Array, " parents"]:
-        moved = jnp.append(state.coordinates > 0, False)
+        moved = state.coordinates > 0
+        if self.order == "fixed":
+            moved &= jnp.arange(self.dimension) == self._last(state)
+        moved = jnp.append(moved, False)
         return jnp.where(state.stopped, jnp.arange(self.parents) == self.dimension, moved)
+
+    def _last(self, state: GridState) -> Int[Array, ""]:
+        """The last axis with a positive coordinate; 0 at the origin."""
+        return jnp.max(jnp.where(state.coordinates > 0, jnp.arange(self.dimension), 0))
 
     def is_terminal(self, state: GridState) -> Bool[Array, ""]:
         return state.stopped

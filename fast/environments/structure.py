@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.environments.base import ENVIRONMENTS, AbstractPairedEnvironment
 from fast.environments.uniform_dags import UniformDags
-from reference.problems import Network, StructureLearning
+from reference.problems import Network, Order, StructureLearning
 
 
 class NetworkState(NamedTuple):
@@ -43,6 +43,7 @@ class StructureEnvironment(AbstractPairedEnvironment[NetworkState]):
         sources: the node from which the edge of each action starts.
         targets: the node at which that edge ends.
         uniform: the uniform law on the graphs.
+        order: the order in which edges are added.
         max_parents: the largest number of parents of a node.
     """
 
@@ -50,6 +51,7 @@ class StructureEnvironment(AbstractPairedEnvironment[NetworkState]):
     sources: Int[Array, " edges"]
     targets: Int[Array, " edges"]
     uniform: UniformDags
+    order: Order = eqx.field(static=True)
     max_parents: int = eqx.field(static=True)
     nodes: int = eqx.field(static=True)
 
@@ -67,6 +69,7 @@ class StructureEnvironment(AbstractPairedEnvironment[NetworkState]):
             sources=jnp.asarray(edges[:, 0], jnp.int32),
             targets=jnp.asarray(edges[:, 1], jnp.int32),
             uniform=UniformDags.of(n, most),
+            order=problem.order,
             max_parents=most,
             nodes=n,
             horizon=sum(min(i, most) for i in range(n)) + 1,
@@ -92,10 +95,15 @@ class StructureEnvironment(AbstractPairedEnvironment[NetworkState]):
         # `reach` contains each node itself, so an added edge is legal in neither direction.
         free = ~state.reach.T & ~state.adjacency
         free &= state.adjacency.sum(axis=0) < self.max_parents
+        if self.order == "fixed":
+            free &= self._places() > self._last(state)
         return jnp.append(free[self.sources, self.targets], True) | state.stopped
 
     def parent_mask(self, state: NetworkState) -> Bool[Array, " parents"]:
-        here = state.adjacency[self.sources, self.targets] & ~state.stopped
+        last = state.adjacency
+        if self.order == "fixed":
+            last &= self._places() == self._last(state)
+        here = last[self.sources, self.targets] & ~state.stopped
         return jnp.append(here, state.stopped)
 
     def is_terminal(self, state: NetworkState) -> Bool[Array, ""]:
@@ -132,6 +140,14 @@ class StructureEnvironment(AbstractPairedEnvironment[NetworkState]):
         u = jnp.where(action < self.actions - 1, self.sources[action], -1)
         v = jnp.where(action < self.actions - 1, self.targets[action], -1)
         return (node[:, None] == u) & (node == v)
+
+    def _places(self) -> Int[Array, "nodes nodes"]:
+        """The place of each edge in the fixed order: by its end, then by its start."""
+        return jnp.arange(self.nodes**2).reshape(self.nodes, self.nodes).T
+
+    def _last(self, state: NetworkState) -> Int[Array, ""]:
+        """The place of the last edge of a graph; -1 without edges."""
+        return jnp.max(jnp.where(state.adjacency, self._places(), -1))
 
     def _closure(self, adjacency: Bool[Array, "nodes nodes"]) -> Bool[Array, "nodes nodes"]:
         reach = adjacency | jnp.eye(self.nodes, dtype=bool)

@@ -5,7 +5,7 @@ Imports no JAX, so that the command line answers at once.
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -16,6 +16,7 @@ from reference.arguments import require
 from reference.errors import InputError
 from reference.problems import (
     HyperGPrior,
+    Order,
     StructureLearning,
     VariableSelection,
     ZellnerPrior,
@@ -90,7 +91,13 @@ class _Posterior(BuiltIn):
 
 
 # Every configuration makes its problem to check the options, which takes seconds on 14 variables.
-_generated = lru_cache(maxsize=8)(StructureLearning.random)
+@lru_cache(maxsize=8)
+def _generated(order: Order, *options: Any) -> StructureLearning:
+    return _ordered(StructureLearning.random(*options), order)
+
+
+def _ordered(problem: StructureLearning, order: Order) -> StructureLearning:
+    return problem if order == problem.order else replace(problem, order=order)
 
 
 @dataclass(frozen=True)
@@ -115,6 +122,9 @@ class StructureTask(_Posterior):
     but asks where a file looks like categories."""
     max_parents: int | None = None
     """Largest number of parents of a node; no limit by default."""
+    order: Order = "any"
+    """The order in which edges are added: any, or the parents of the first column, then those of
+    the second, and so on, so that a single path leads to each graph."""
     nodes: int = 5
     """Variables of the generated network; 29,281 graphs on 5, 543 on 4."""
     rows: int = 100
@@ -139,8 +149,10 @@ class StructureTask(_Posterior):
     def make_problem(self) -> StructureLearning:
         """The posterior."""
         if self.data is None:
-            return _generated(self.nodes, self.rows, self.graphs, self.data_seed, self.max_parents)
-        return StructureLearning.from_csv(self.data, self.score, self.max_parents)
+            options = self.nodes, self.rows, self.graphs, self.data_seed, self.max_parents
+            return _generated(self.order, *options)
+        problem = StructureLearning.from_csv(self.data, self.score, self.max_parents)
+        return _ordered(problem, self.order)
 
     def facts(self, source: str = "") -> dict[str, str]:
         """Contents of the file, and the score and prior used for it."""

@@ -43,6 +43,7 @@ ADDED: dict[str, Any] = {
     "anneal_from": 0.01,
     "tv": 0.0,
     "tv_seconds": 600.0,
+    "order": "any",
 }
 # The parts that every run has.
 FIXED: dict[str, type] = {

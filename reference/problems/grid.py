@@ -7,7 +7,7 @@ from itertools import product
 from typing import Literal, NamedTuple, Self
 
 from reference.errors import InputError, check_choice, check_integer
-from reference.problems.base import Setup
+from reference.problems.base import Order, Setup
 from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded
 
 Landscape = Literal["standard", "printed", "sparse"]
@@ -44,16 +44,20 @@ class Grid(Summed):
         dimension: d, the number of axes.
         landscape: the reward: the usual one, the paper's as printed, or four cells of 1 in a sea of
             1/1000.
+        order: the order in which coordinates are increased: any, or the first to its end, then the
+            second, and so on (a tree).
     """
 
     side: int = 16
     dimension: int = 2
     landscape: Landscape = "standard"
+    order: Order = "any"
 
     def __post_init__(self) -> None:
         check_integer("Grid", "the side H", self.side, 2)
         check_integer("Grid", "the dimension", self.dimension, 1)
         check_choice("Grid", "landscape", self.landscape, Landscape)
+        check_choice("Grid", "order", self.order, Order)
         if self.landscape == "sparse" and self.side < 5:
             raise InputError(
                 f"Grid: on a side of {self.side} the peaks of the sparse landscape would touch: "
@@ -80,11 +84,12 @@ class Grid(Summed):
         if state.stopped:
             return ()
         x = state.coordinates
+        first = max((i for i in range(self.dimension) if x[i]), default=0)
         return (
             Cell(x, stopped=True),
             *(
                 Cell((*x[:i], x[i] + 1, *x[i + 1 :]))
-                for i in range(self.dimension)
+                for i in range(first if self.order == "fixed" else 0, self.dimension)
                 if x[i] + 1 < self.side
             ),
         )

@@ -5,6 +5,7 @@ modules, and other instances.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
@@ -45,8 +46,10 @@ MINIMAL: Mapping[str, Callable[[], Any]] = {
     "sequences-sum": lambda: SyntheticSequences.random(3, 2, "append", form="sum"),
     "grid-printed": lambda: Grid(4, 2, "printed"),
     "grid-sparse": lambda: Grid(5, 2, "sparse"),
+    "grid-fixed-order": lambda: Grid(4, 2, order="fixed"),
     "random-walk-sinusoidal": lambda: LazyRandomWalk(1, 2, 2, "sinusoidal"),
     "ising-fixed-order": lambda: Ising.random(4, "fixed"),
+    "structure-fixed-order": lambda: replace(StructureLearning.minimal(), order="fixed"),
     "structure-one-parent": lambda: StructureLearning.random(3, rows=9, max_parents=1),
 }
 

@@ -11,6 +11,7 @@ from typing import Self
 import numpy as np
 
 from reference.errors import InputError, check_choice, check_integer, check_type, shown
+from reference.problems.base import Order
 from reference.problems.closed_form import Summed, check_count, seeded
 from reference.problems.columns import (
     column_names,
@@ -50,6 +51,8 @@ class StructureLearning(Summed):
         max_parents: the most parents of a node.
         names: the names of the variables.
         offset: the log score of `G*`, nats.
+        order: the order in which edges are added: any, or the parents of the first node, then those
+            of the second, and so on, from the first parent to the last (a tree of graphs).
     """
 
     weights: tuple[tuple[int, ...], ...] = field(repr=False)
@@ -57,6 +60,7 @@ class StructureLearning(Summed):
     max_parents: int
     names: tuple[str, ...]
     offset: float = 0.0
+    order: Order = "any"
     # The function with the same features as `quantities`, by number.
     indicators = staticmethod(edge_indicators)
 
@@ -65,6 +69,7 @@ class StructureLearning(Summed):
         for field_name in ("weights", "shifts", "names"):
             check_type(owner, field_name, getattr(self, field_name), tuple)
         check_type(owner, "offset", self.offset, float)
+        check_choice(owner, "order", self.order, Order)
         n = check_size(len(self.names))
         column_names(owner, self.names, n)
         check_integer(owner, "max_parents", self.max_parents, 0)
@@ -236,11 +241,13 @@ class StructureLearning(Summed):
         return Network((0,) * self.nodes)
 
     def children(self, state: Network) -> tuple[Network, ...]:
-        """The finished graph, and all graphs with one more edge."""
+        """The finished graph, and all graphs with one more edge, a later one in the fixed order."""
         parents = state.parents
         if state.stopped:
             return ()
         behind = all_ancestors(parents)
+        placed = [(v, u) for u, v in state.edges] if self.order == "fixed" else []
+        last = max(placed, default=(0, -1))
         return (
             Network(parents, True),
             *(
@@ -248,19 +255,21 @@ class StructureLearning(Summed):
                 for v in range(self.nodes)
                 for u in range(self.nodes)
                 # Ancestors of u, and u itself: an edge from u to these would close a cycle.
-                if not behind[u] >> v & 1
+                if (v, u) > last
+                and not behind[u] >> v & 1
                 and not parents[v] >> u & 1
                 and self.weights[v][parents[v] | 1 << u]
             ),
         )
 
     def parents(self, state: Network) -> tuple[Network, ...]:
-        """The unfinished graph, or all graphs with one edge less."""
+        """The unfinished graph, or all graphs with one edge less, the last in the fixed order."""
         if state.stopped:
             return (Network(state.parents),)
-        masks = state.parents
+        masks, edges = state.parents, sorted((v, u) for u, v in state.edges)
         return tuple(
-            Network((*masks[:v], masks[v] ^ 1 << u, *masks[v + 1 :])) for u, v in state.edges
+            Network((*masks[:v], masks[v] ^ 1 << u, *masks[v + 1 :]))
+            for v, u in (edges if self.order == "any" else edges[-1:])
         )
 
     def reward(self, terminal: Network) -> Fraction:

@@ -3,6 +3,7 @@
 import math
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -304,7 +305,9 @@ def test_a_generated_posterior_is_made_once_however_often_its_options_are_checke
 
 
 def test_parents_of_a_state_are_the_states_of_which_it_is_a_child() -> None:
-    problems: tuple[Any, ...] = (StructureLearning.minimal(), VariableSelection.minimal())
+    graphs = StructureLearning.minimal()
+    fixed = replace(graphs, order="fixed")
+    problems: tuple[Any, ...] = (graphs, fixed, VariableSelection.minimal())
     for problem in problems:
         dag = enumerate_dag(problem)
         before: dict[Any, set[Any]] = {state: set() for state in dag.labels}

@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -78,6 +79,7 @@ VARIANTS: dict[str, Problem[Any]] = {
     "table, append": TableSequences("AC", 4, "append", TABLE[:16], 1),
     "grid, printed": Grid(4, 2, "printed"),
     "grid, sparse": Grid(6, 2, "sparse"),
+    "grid, fixed order": Grid(3, 3, order="fixed"),
     "graphs, matching": EdgeAddition.matching(),
     "graphs, paths": EdgeAddition.paths(),
     "graphs, marked": EdgeAddition.marked(),
@@ -95,6 +97,7 @@ VARIANTS: dict[str, Problem[Any]] = {
     "walk, sharp rings": LazyRandomWalk(2, 4, 2, "sharp-rings"),
     "walk, sinusoidal": LazyRandomWalk(3, 4, 1, "sinusoidal"),
     "structure, four nodes": StructureLearning.random(4, rows=50, seed=2),
+    "structure, fixed order": replace(StructureLearning.random(4, rows=20, seed=4), order="fixed"),
     "structure, two parents": StructureLearning.random(4, rows=20, seed=3, max_parents=2),
 }
 
