@@ -28,7 +28,7 @@ from fast.policies.policy import Policy
 from fast.sampling.trajectories import repeat
 from reference.certificates.importance import Walks
 from reference.certificates.rows import choose_all, closed_rows
-from reference.certificates.sums import PathSums
+from reference.certificates.sums import ExactPath, PathSums
 from reference.certificates.walks import LogRewards
 from reference.errors import InputError
 from reference.problems.closed_form import Enclosure
@@ -59,6 +59,9 @@ class RowSampler:
         precision: the precision of the environment.
         seed: the seed of the draws.
 
+    Attributes:
+        exact_paths: as of `reference.certificates.walks.Walker`.
+
     Raises:
         InputError: if `p_B` reads latents: its mass is not one.
     """
@@ -81,6 +84,7 @@ class RowSampler:
         self.environment, self.problem, self.precision = environment, problem, precision
         self.rng = np.random.default_rng(seed)
         self._rewards = LogRewards(problem)
+        self.exact_paths: list[ExactPath] | None = None
 
     def draw(self, count: int, *, labels: bool = False) -> Walks:
         """Independent trajectories drawn from `p_F`."""
@@ -106,7 +110,7 @@ class RowSampler:
         environment = self.environment
         with self._own():
             at = _start(environment, BATCH)
-        latent, sums = None, PathSums(count)
+        latent, sums = None, PathSums(count, self.exact_paths)
         active = np.ones(BATCH, bool)
         for step in range(environment.horizon + 1):
             if step:

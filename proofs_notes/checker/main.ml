@@ -1,5 +1,5 @@
-(* pdai-check: reads a certificate row by row, runs the extracted Check on it, prints the verdict and
-   what was claimed.  Exit status: 0 accepted, 1 refused, 2 not a certificate.
+(* pdai-check: reads a certificate row by row, runs the extracted Check, or Samples, on it, prints the
+   verdict and what was claimed.  Exit status: 0 accepted, 1 refused, 2 not a certificate.
 
    Each line is written again from the numbers that were read, and must come out as it is in the
    file: the reading below is not trusted, only the writing (text_of_...) and [verdict].          *)
@@ -15,6 +15,15 @@ let max_line = 100_000_000
 
 (* Writing.                                                                                        *)
 
+let add_pairs text pairs =
+  List.iter
+    (fun (a, b) ->
+      Buffer.add_char text ' ';
+      Buffer.add_string text (Z.to_string a);
+      Buffer.add_char text ' ';
+      Buffer.add_string text (Z.to_string b))
+    pairs
+
 let text_of_row row label =
   let text = Buffer.create 256 in
   (match row with
@@ -24,13 +33,19 @@ let text_of_row row label =
   | Spec.Inner (denominator, steps) ->
       Buffer.add_string text "i ";
       Buffer.add_string text (Z.to_string denominator);
-      List.iter
-        (fun (child, numerator) ->
-          Buffer.add_char text ' ';
-          Buffer.add_string text (Z.to_string child);
-          Buffer.add_char text ' ';
-          Buffer.add_string text (Z.to_string numerator))
-        steps);
+      add_pairs text steps);
+  Buffer.add_string text " | ";
+  Buffer.add_string text label;
+  Buffer.contents text
+
+let text_of_sample (s : Samples.sample) label =
+  let text = Buffer.create 256 in
+  Buffer.add_char text 's';
+  add_pairs text [ (s.reward, s.reward_den) ];
+  Buffer.add_string text " f";
+  add_pairs text s.forward;
+  Buffer.add_string text " b";
+  add_pairs text s.backward;
   Buffer.add_string text " | ";
   Buffer.add_string text label;
   Buffer.contents text
@@ -47,6 +62,20 @@ let text_of_head problem (h : Spec.head) =
     ^ match h.arith with Spec.Exact -> "exact" | Spec.Rounded scale -> "rounded " ^ Z.to_string scale);
     "Z " ^ Z.to_string h.reward_sum ^ " " ^ Z.to_string h.reward_den;
     "TV " ^ text_of_relation h.claim ^ " " ^ Z.to_string h.tv_num ^ " " ^ Z.to_string h.tv_den;
+  ]
+
+let text_of_samples problem (h : Samples.head) =
+  let line name numbers = String.concat " " (name :: List.map Z.to_string numbers) in
+  [
+    "pdai-samples 1";
+    "problem " ^ problem;
+    line "samples" [ h.count ];
+    line "scale" [ h.scale ];
+    line "Z" [ h.z_low; h.z_high; h.z_den ];
+    line "level" [ h.level_num; h.level_den ];
+    line "TV" [ h.tv_low; h.tv_high; h.tv_den ];
+    line "weights" [ h.weights ];
+    line "won" [ h.won_low; h.won_high ];
   ]
 
 (* Reading.                                                                                        *)
@@ -66,17 +95,60 @@ let label text =
 let rec steps read = function
   | [] -> List.rev read
   | child :: numerator :: rest -> steps ((number child, number numerator) :: read) rest
-  | [ _ ] -> malformed "a child has no numerator"
+  | [ _ ] -> malformed "a child has no numerator, or a numerator no denominator"
 
-let row line =
+let labelled read line =
   match String.index_opt line '|' with
-  | Some bar when bar > 1 && bar + 2 <= String.length line -> (
+  | Some bar when bar > 1 && bar + 2 <= String.length line ->
       let name = label (String.sub line (bar + 2) (String.length line - bar - 2)) in
-      match String.split_on_char ' ' (String.sub line 0 (bar - 1)) with
-      | [ "t"; reward ] -> (Spec.Terminal (number reward), name)
-      | "i" :: denominator :: rest -> (Spec.Inner (number denominator, steps [] rest), name)
-      | _ -> malformed "expected 't REWARD | LABEL' or 'i DENOMINATOR CHILD NUMERATOR ... | LABEL'")
+      (read (String.split_on_char ' ' (String.sub line 0 (bar - 1))), name)
   | _ -> malformed "expected ' | LABEL' at the end of a row"
+
+let row = function
+  | [ "t"; reward ] -> Spec.Terminal (number reward)
+  | "i" :: denominator :: rest -> Spec.Inner (number denominator, steps [] rest)
+  | _ -> malformed "expected 't REWARD | LABEL' or 'i DENOMINATOR CHILD NUMERATOR ... | LABEL'"
+
+let rec until word read = function
+  | first :: rest when first = word -> (List.rev read, rest)
+  | first :: rest -> until word (first :: read) rest
+  | [] -> malformed "expected %S in a sample" word
+
+let sample = function
+  | "s" :: reward :: reward_den :: "f" :: rest ->
+      let forward, backward = until "b" [] rest in
+      Samples.
+        {
+          reward = number reward;
+          reward_den = number reward_den;
+          forward = steps [] forward;
+          backward = steps [] backward;
+        }
+  | _ -> malformed "expected 's REWARD DENOMINATOR f NUMBERS b NUMBERS | LABEL'"
+
+let samples lines =
+  match List.map (String.split_on_char ' ') lines with
+  | [ _; "problem" :: problem; [ "samples"; count ]; [ "scale"; scale ];
+      [ "Z"; z_low; z_high; z_den ]; [ "level"; level_num; level_den ];
+      [ "TV"; tv_low; tv_high; tv_den ]; [ "weights"; weights ]; [ "won"; won_low; won_high ] ] ->
+      ( label (String.concat " " problem),
+        Samples.
+          {
+            count = number count;
+            scale = number scale;
+            z_low = number z_low;
+            z_high = number z_high;
+            z_den = number z_den;
+            level_num = number level_num;
+            level_den = number level_den;
+            tv_low = number tv_low;
+            tv_high = number tv_high;
+            tv_den = number tv_den;
+            weights = number weights;
+            won_low = number won_low;
+            won_high = number won_high;
+          } )
+  | _ -> malformed "expected the lines problem, samples, scale, Z, level, TV, weights, won"
 
 let head lines =
   match List.map (String.split_on_char ' ') lines with
@@ -108,20 +180,29 @@ let same written line =
   if written <> line then
     malformed "numbers must be decimal without leading zeros, with one space between"
 
-(* The verdict.  [verdict] is [Check.check] on the rows in the order in which they are read.       *)
+(* The verdict: that of [Check.check], or of [Samples.check], on the rows in the order in which they
+   are read.                                                                                       *)
 
 type outcome = Accepted | Refused of string
 
-let verdict h next_row =
+let verdict start step finish row_name last_names next_row =
   let rec from state =
     match next_row () with
-    | None -> if Check.finish h state then Accepted else Refused "number of rows, Z or TV"
+    | None -> if finish state then Accepted else Refused last_names
     | Some row -> (
-        match Check.step h state row with
-        | None -> Refused ("row of node " ^ Z.to_string state.Check.next)
-        | Some state -> from state)
+        match step state row with None -> Refused (row_name state) | Some state -> from state)
   in
-  match Check.start h with None -> Refused "header" | Some state -> from state
+  match start with None -> Refused "header" | Some state -> from state
+
+let verdict_of_rows h =
+  verdict (Check.start h) (Check.step h) (Check.finish h)
+    (fun state -> "row of node " ^ Z.to_string state.Check.next)
+    "number of rows, Z or TV"
+
+let verdict_of_samples h =
+  verdict (Samples.start h) (Samples.step h) (Samples.finish h)
+    (fun state -> "sample " ^ Z.to_string (Z.succ state.Samples.seen))
+    "number of samples, weights, or what was won"
 
 (* a / b, rounded down to 12 places; in what was accepted, a >= 0 and b > 0.                       *)
 let decimal a b =
@@ -137,6 +218,20 @@ let report problem (h : Spec.head) =
   claim "Z" "=" h.reward_sum h.reward_den;
   claim "TV(p_T, R / Z)" (text_of_relation h.claim) h.tv_num h.tv_den
 
+let report_samples problem (h : Samples.head) =
+  let claim name a b =
+    Printf.printf "%s %s/%s = %s...\n" name (Z.to_string a) (Z.to_string b) (decimal a b)
+  in
+  Printf.printf "accepted\nproblem (as the file says): %s\nsamples = %s\n" problem
+    (Z.to_string h.count);
+  claim "Z >=" h.z_low h.z_den;
+  claim "Z <=" h.z_high h.z_den;
+  claim "TV(p_F, R p_B / Z) >=" h.tv_low h.tv_den;
+  claim "TV(p_F, R p_B / Z) <=" h.tv_high h.tv_den;
+  Printf.printf "wrong with probability at most %s/%s, if Z lies between these bounds, and the\n"
+    (Z.to_string h.level_num) (Z.to_string h.level_den);
+  print_endline "samples are independent draws of p_F: this is assumed, and cannot be checked"
+
 let main channel =
   let place = ref 0 in
   let next_line () =
@@ -146,24 +241,34 @@ let main channel =
     | line -> line
     | exception End_of_file -> malformed "the file ends here"
   in
-  let next_row () =
+  let next read text_of () =
     match next_line () with
     | "end" -> (
         match input_char channel with
         | _ -> malformed "something follows 'end'"
         | exception End_of_file -> None)
     | line ->
-        let row, name = row line in
-        same (text_of_row row name) line;
+        let row, name = labelled read line in
+        same (text_of row name) line;
         Some row
   in
-  try
-    let lines = List.init 6 (fun _ -> next_line ()) in
-    let problem, h = head lines in
-    List.iter2 same (text_of_head problem h) lines;
-    match verdict h next_row with
-    | Accepted -> report problem h; 0
+  let print report = function
+    | Accepted -> report (); 0
     | Refused what -> Printf.printf "refused: %s\n" what; 1
+  in
+  try
+    match next_line () with
+    | "pdai-samples 1" as first ->
+        let lines = first :: List.init 8 (fun _ -> next_line ()) in
+        let problem, h = samples lines in
+        List.iter2 same (text_of_samples problem h) lines;
+        print (fun () -> report_samples problem h)
+          (verdict_of_samples h (next sample text_of_sample))
+    | first ->
+        let lines = first :: List.init 5 (fun _ -> next_line ()) in
+        let problem, h = head lines in
+        List.iter2 same (text_of_head problem h) lines;
+        print (fun () -> report problem h) (verdict_of_rows h (next row text_of_row))
   with Malformed text -> malformed "line %d: %s" !place text
 
 let () =

@@ -138,15 +138,16 @@ def write_rows(path: Path | str, header: Header, rows: Iterable[Row]) -> None:
             written.
     """
     with replacing(Path(path)) as file:
-        _check_writable(header.problem, (*header[1:5], *header[6:]))
+        check_writable(header.problem, (*header[1:5], *header[6:]))
         file.write(("\n".join(header.lines()) + "\n").encode("ascii"))
         for row in rows:
-            _check_writable(row.label, row.numbers)
+            check_writable(row.label, row.numbers)
             file.write((row.line() + "\n").encode("ascii"))
         file.write(b"end\n")
 
 
-def _check_writable(label: str, numbers: Iterable[int | None]) -> None:
+def check_writable(label: str, numbers: Iterable[int | None]) -> None:
+    """Raises InputError if a label or a number of a line is too long to be read back."""
     if not LABEL.fullmatch(label):
         raise InputError(
             f"certificate: the label {label[:60]!r} must be 1 to {MAX_LABEL:,} printable ASCII "

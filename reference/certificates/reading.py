@@ -36,7 +36,7 @@ def open_certificate(path: Path | str) -> Iterator[tuple[Header, Iterator[Row]]]
         InputError: if there is no such file, or it is a pipe, a device or a folder.
     """
     with reading(Path(path), follow=True) as file:
-        lines = _Lines(file)
+        lines = Lines(file)
         yield _header(lines), _rows(lines)
 
 
@@ -50,7 +50,7 @@ def read_header(path: Path | str) -> Header:
         return header
 
 
-class _Lines:
+class Lines:
     """The lines of a file, without their ends, and the number of the last one read."""
 
     def __init__(self, file: BinaryIO) -> None:
@@ -58,6 +58,7 @@ class _Lines:
         self._place = 0
 
     def next(self) -> str:
+        """The next line; raises MalformedError at the end of the file."""
         self._place += 1
         line = self._file.readline(MAX_LINE + 1)
         if len(line) > MAX_LINE:
@@ -67,13 +68,16 @@ class _Lines:
         return line.removesuffix(b"\n").decode("latin-1")
 
     def check_end(self) -> None:
+        """Raises MalformedError if anything follows."""
         if self._file.read(1):
             raise self.malformed("something follows 'end'")
 
     def malformed(self, rule: str) -> MalformedError:
+        """The error that the last line read breaks a rule."""
         return MalformedError(f"line {self._place}: {rule}")
 
     def number(self, text: str) -> int:
+        """An integer; raises MalformedError if it is none, or too long."""
         if len(text) - text.startswith("-") > MAX_DIGITS:
             raise self.malformed(f"a number has more than {MAX_DIGITS:,} digits")
         try:
@@ -82,18 +86,20 @@ class _Lines:
             raise self.malformed(f"{text[:40]!r} is no integer") from None
 
     def label(self, text: str) -> str:
+        """A label; raises MalformedError if it is empty, too long or not printable."""
         if not LABEL.fullmatch(text):
             raise self.malformed(f"a label must be 1 to {MAX_LABEL:,} printable ASCII characters")
         return text
 
     def check_same(self, written: str, line: str) -> None:
+        """Raises MalformedError unless a line is as it would be written from its numbers."""
         if written != line:
             raise self.malformed(
                 "numbers must be decimal without leading zeros, with one space between"
             )
 
 
-def _header(lines: _Lines) -> Header:
+def _header(lines: Lines) -> Header:
     fields: list[list[str]] = []
     read = []
     for name in ("pdai-certificate", "problem", "nodes", "arithmetic", "Z", "TV"):
@@ -131,13 +137,13 @@ def _header(lines: _Lines) -> Header:
     return header
 
 
-def _rows(lines: _Lines) -> Iterator[Row]:
+def _rows(lines: Lines) -> Iterator[Row]:
     while (line := lines.next()) != "end":
         yield _row(lines, line)
     lines.check_end()
 
 
-def _row(lines: _Lines, line: str) -> Row:
+def _row(lines: Lines, line: str) -> Row:
     numbers, bar, label = line.partition(" | ")
     if not bar:
         raise lines.malformed("expected ' | LABEL' at the end of a row")

@@ -110,6 +110,15 @@ def exact_row(row: Sequence[float]) -> list[Fraction]:
     return exact
 
 
+def exact_entry(row: Sequence[float], place: int) -> Fraction:
+    """The number of `exact_row` at one place."""
+    if place != row.index(max(row)):
+        return Fraction(row[place])
+    ratios = [p.as_integer_ratio() for at, p in enumerate(row) if p and at != place]
+    common = max((d for _, d in ratios), default=1)  # all are powers of two
+    return Fraction(common - sum(n * (common // d) for n, d in ratios), common)
+
+
 def choose(row: Sequence[float], sums: Sequence[float], rng: np.random.Generator) -> int:
     """A number drawn with exactly the probabilities of `exact_row`, if random bits are fair.
 

@@ -1,14 +1,23 @@
 """Sums of log-probabilities along a batch of trajectories, with a bound of their rounding."""
 
 from collections.abc import Hashable, Sequence
-from typing import Any
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from reference.certificates.importance import Walks
-from reference.certificates.rows import Floats, Ints
+from reference.certificates.rows import Floats, Ints, exact_entry
 from reference.fields.field import gamma
 from reference.problems.closed_form import Enclosure
+
+
+class ExactPath(NamedTuple):
+    """The end of a trajectory, with `p_F` and `p_B` of each step."""
+
+    terminal: Hashable
+    forward: Sequence[Fraction]
+    backward: Sequence[Fraction]
 
 
 class PathSums:
@@ -16,17 +25,22 @@ class PathSums:
 
     Args:
         count: the number of trajectories.
+        exact: receives each trajectory with its exact probabilities; None if they are not needed.
     """
 
-    def __init__(self, count: int):
+    def __init__(self, count: int, exact: list[ExactPath] | None = None):
         self.log_p_f, self.log_p_b, self.size = np.zeros((3, count))
-        self.widest = 0
+        self.widest, self._exact = 0, exact
+        self._forward: list[list[Fraction]] = [[] for _ in range(count)]
+        self._backward: list[list[Fraction]] = [[] for _ in range(count)]
 
     def add_step(self, sums: Floats, rows: Floats, chosen: Ints, active: Any) -> None:
         """Adds the chosen entries of the active rows to `log_p_f` or `log_p_b`, as `add` does."""
         at = np.flatnonzero(active)
         with np.errstate(divide="ignore"):
             self.add(sums, at, np.log(rows[at, chosen[at]]), rows.shape[1])
+        if self._exact is not None:
+            self.keep(sums, at.tolist(), rows[at].tolist(), chosen[at].tolist())
 
     def add(self, sums: Floats, at: Any, logs: Any, width: int) -> None:
         """Adds logarithms to the sums of some trajectories.
@@ -41,6 +55,15 @@ class PathSums:
         self.size[at] += np.where(np.isfinite(logs), 1 + np.abs(logs), 0.0)
         self.widest = max(self.widest, 2 * width)
 
+    def keep(
+        self, sums: Floats, at: Sequence[int], rows: Sequence[Sequence[float]], chosen: Sequence[int]
+    ) -> None:
+        """Keeps the chosen entries of closed rows exactly, if they are needed; arguments as above."""
+        if self._exact is not None:
+            paths = self._forward if sums is self.log_p_f else self._backward
+            for i, row, to in zip(at, rows, chosen, strict=True):
+                paths[i].append(exact_entry(row, to))
+
     def error(self, log_reward: Floats) -> Floats:
         """A bound of the rounding in `log R + log p_B - log p_F`, without the error of `log R`.
 
@@ -54,4 +77,6 @@ class PathSums:
         """The numbers of the trajectories, given the ends and their `log R`, in nats."""
         log_reward, errors = np.array(rewards).reshape(-1, 2).T
         error = self.error(log_reward) + errors
+        if self._exact is not None:
+            self._exact += map(ExactPath, terminals, self._forward, self._backward)
         return Walks(terminals, self.log_p_f, self.log_p_b, log_reward, error)

@@ -12,7 +12,7 @@ import numpy as np
 from reference.certificates.importance import Walks
 from reference.certificates.policies import KEPT, BackwardRows, ForwardRows, History
 from reference.certificates.rows import choose
-from reference.certificates.sums import PathSums
+from reference.certificates.sums import ExactPath, PathSums
 from reference.errors import InputError, shown
 from reference.problems.base import AskedProblem
 from reference.problems.closed_form import Enclosure
@@ -102,6 +102,10 @@ class Walker:
         backward: the rows of `p_B`.
         seed: the seed of the draws.
         seconds: the time after which walks of more than 200 steps count as endless.
+
+    Attributes:
+        exact_paths: receives each trajectory drawn, with its exact probabilities; None if they are
+            not needed.
     """
 
     def __init__(
@@ -115,12 +119,13 @@ class Walker:
         self.problem, self.forward, self.backward = problem, forward, backward
         self.rng, self.seconds = np.random.default_rng(seed), seconds
         self.reward = LogRewards(problem)
+        self.exact_paths: list[ExactPath] | None = None
         self._missed: tuple[Hashable, Hashable] | None = None
         self._returned = False
 
     def draw(self, count: int, *, labels: bool = False) -> Walks:
         """Fresh, independent trajectories of `p_F`."""
-        sums = PathSums(count)
+        sums = PathSums(count, self.exact_paths)
         histories = self.paths(count, sums)
         if not self._returned:
             # A backward walk that never reaches the initial state takes mass from the others.
@@ -141,6 +146,7 @@ class Walker:
             if sums is not None:
                 logs = [row.logs[to] for row, to in zip(rows, chosen, strict=True)]
                 sums.add(sums.log_p_f, going, logs, max(len(row.values) for row in rows))
+                sums.keep(sums.log_p_f, going, [row.values for row in rows], chosen)
             for i, row, to in zip(going, rows, chosen, strict=True):
                 if 0.0 in row.values and self._missed is None:
                     self._missed = (histories[i][-1], row.others[row.values.index(0.0)])
@@ -221,7 +227,7 @@ class Walker:
         """The trajectories as numbers, with `log p_B`, which is added to the sums."""
         for at, step in _steps(histories):
             rows = [self.backward.row(histories[i][step]) for i in at]
-            logs = []
+            logs, chosen = [], []
             for i, row in zip(at, rows, strict=True):
                 before, after = histories[i][step - 1 : step + 1]
                 if before not in row.others:
@@ -229,8 +235,10 @@ class Walker:
                         f"{before!r} is not among the parents of {after!r}, so the mass of p_B is "
                         "not one: fix parents(state)"
                     )
-                logs.append(row.logs[row.others.index(before)])
+                chosen.append(row.others.index(before))
+                logs.append(row.logs[chosen[-1]])
             sums.add(sums.log_p_b, at, logs, max(len(row.values) for row in rows))
+            sums.keep(sums.log_p_b, at, [row.values for row in rows], chosen)
         terminals = [history[-1] for history in histories]
         return sums.walks(terminals, [self.reward(x) for x in terminals])
 
