@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pdai.certifying.options import CertifyOptions
+from pdai.certifying.proofs import samples_proof
 from pdai.certifying.sources import (
     DrawingSource,
     FunctionSource,
@@ -38,6 +39,7 @@ from reference.certificates.recorded import read_record
 from reference.certificates.regimes import Draws, Result, with_log_z, with_neither, with_target
 from reference.certificates.state_texts import Outside
 from reference.certificates.statement import Certificate, Kind, Line, Regime, small
+from reference.certificates.sums import ExactPath
 from reference.certificates.walks import Sampler
 from reference.errors import InputError, TooLargeError, no_such
 from reference.files import sha256
@@ -129,11 +131,6 @@ def certificate_of(what: Any, problem: Any, options: CertifyOptions) -> Certific
     source.target.check_terminals("mode_states", options.mode_states)
     features, known_means = _features(source.target.problem, options)
     made = _exact(source, options, features)
-    if made is None and options.certificate is not None:
-        raise InputError(
-            f"a certificate file is of regime E, where everything is enumerated, but "
-            f"{source.name} is not: leave it out, or take a smaller instance"
-        )
     if made is None and source.samples is not None:
         made = _bare(source, options, source.samples, features)
     made = made or _sampled(source, options, features, known_means)
@@ -278,6 +275,8 @@ def _bare(
     features: Features | None,
 ) -> Certificate:
     """Regimes S and N, from terminal states without probabilities."""
+    if options.certificate is not None:
+        raise _no_file(source.name)
     if options.regime == "Z":
         raise InputError(
             f"regime Z needs log p_F and log p_B of trajectories, and {source.name} has terminal "
@@ -326,12 +325,21 @@ def _target_samples(source: SamplerSource, options: CertifyOptions, count: int) 
 
 
 class _Bound(NamedTuple):
-    """The bound of a regime, with its lines and notes."""
+    """The bound of a regime, with its lines and notes, and `log Z` in regime Z."""
 
     regime: Regime
     bound: Callable[..., Result]
     lines: list[Line]
     notes: list[str]
+    log_z: Interval | None = None
+
+
+def _no_file(name: str) -> InputError:
+    return InputError(
+        "a certificate file is of regime E, where everything is enumerated, or of regime Z, where "
+        f"log Z is known and trajectories are drawn from exact rows, but {name} has neither here: "
+        "leave it out, or take a smaller instance, a run or a function, without --keep"
+    )
 
 
 def _bound(source: SamplerSource, options: CertifyOptions) -> _Bound:
@@ -369,7 +377,7 @@ def _with_log_z(log_z: Interval, kind: Kind, notes: list[str]) -> _Bound:
             "most that much"
         )
     line = Line("log Z, nats", log_z if log_z.width else log_z.low, kind)
-    return _Bound("Z", partial(with_log_z, log_z=log_z), [line], notes)
+    return _Bound("Z", partial(with_log_z, log_z=log_z), [line], notes, log_z)
 
 
 def _sampled(
@@ -381,6 +389,11 @@ def _sampled(
     """Regimes Z, S and N, from trajectories."""
     known = _bound(source, options)
     sampler, notes = _walker(source, options, features)
+    exact: list[ExactPath] = []
+    if options.certificate is not None:
+        if known.log_z is None or not hasattr(sampler, "exact_paths"):
+            raise _no_file(source.name)
+        sampler.exact_paths = exact
     draws, means = Draws(), None
     if features is not None:
         # Kept draws have the features in place of the terminal states, as pairs.
@@ -389,9 +402,12 @@ def _sampled(
     result = known.bound(sampler, level=options.level, budget=options.budget, draws=draws)
     lines = [*known.lines, *result.lines]
     if means is not None:
-        exact = None if known_means is None else known_means()
-        lines += means.lines(options.level, result.interval, exact)
+        true_means = None if known_means is None else known_means()
+        lines += means.lines(options.level, result.interval, true_means)
     notes = [EACH, *notes, *known.notes, *sampler.findings()]
+    if options.certificate is not None and known.log_z is not None:
+        problem, bounds = source.target.problem, (known.log_z, result.interval)
+        notes += samples_proof(options.certificate, exact, problem, *bounds, options.level)
     if source.of == "terminals":
         notes.remove(TRAJECTORIES)
     shown = result.interval, source.of, options.level, result.samples

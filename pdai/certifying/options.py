@@ -99,7 +99,7 @@ class CertifyOptions:
     max_states: int = 100_000
     """Enumerate at most this many states or histories."""
     certificate: Annotated[Path | str | None, _PATH, tyro.conf.arg(aliases=["--proof"])] = None
-    """Write the certificate file of regime E here, and check it (by pdai-check if it is built)."""
+    """Write the certificate file of regime E or Z here, and check it (by pdai-check if built)."""
     keep: Annotated[Path | str | None, _PATH] = None
     """Keep the draws in this folder: the same command goes on from them after a kill."""
 

@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 
 from pdai.certifying.options import CertifyOptions
+from pdai.certifying.proofs import accepted, checked_claim, remarks
 from pdai.certifying.target import Target
 from reference.certificates import (
-    BUILD_COMMAND,
     check_certificate,
     confirm_problem,
-    find_checker,
     lifted_states,
-    run_checker,
     write_certificate,
 )
 from reference.certificates.exact import ExactLaw, ExactSampler, exact_sampler, law_beside_target
@@ -136,19 +134,12 @@ class SamplerSource:
         except InputError:
             bound: Any = {"claim": "<=", "scale": 10**40}
             write_certificate(path, made.forward, rewards, states=states, problem=name, **bound)
-        program = find_checker()
-        claim = check_certificate(path) if program is None else run_checker(path, program)
-        graph = confirm_problem(path, self.target.problem, len(made.lifted.base.labels))
-        for part, verdict in (("claim", claim), ("graph or rewards", graph)):
-            if not verdict.accepted:
-                raise InputError(
-                    f"the {part} of {str(path)!r}, as it was written, is {verdict}: do not hand "
-                    "the file on; is another process writing to it, or pdai-check of another "
-                    "version?"
-                )
-        compared = "its graph and rewards are those of the problem, compared in Python"
-        more = [] if claim.verified else [f"the verified program: `{BUILD_COMMAND}`"]
-        return [f"{path}: {claim}; {compared}", *more]
+        claim = checked_claim(path, check_certificate)
+        count = len(made.lifted.base.labels)
+        accepted(path, "graph or rewards", confirm_problem(path, self.target.problem, count))
+        return remarks(
+            path, claim, "its graph and rewards are those of the problem, compared in Python"
+        )
 
 
 class FunctionSource(SamplerSource):

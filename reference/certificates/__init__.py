@@ -38,5 +38,8 @@ from reference.certificates.reading import open_certificate as open_certificate
 from reference.certificates.reading import read_header as read_header
 from reference.certificates.sample import CertifiedSampler as CertifiedSampler
 from reference.certificates.sample import numpy_bits as numpy_bits
+from reference.certificates.sampled import Sample as Sample
+from reference.certificates.sampled import check_samples as check_samples
+from reference.certificates.sampled import write_samples as write_samples
 from reference.certificates.table import lifted_states as lifted_states
 from reference.certificates.table import write_certificate as write_certificate

@@ -56,9 +56,13 @@ class PathSums:
         self.widest = max(self.widest, 2 * width)
 
     def keep(
-        self, sums: Floats, at: Sequence[int], rows: Sequence[Sequence[float]], chosen: Sequence[int]
+        self,
+        sums: Floats,
+        at: Sequence[int],
+        rows: Sequence[Sequence[float]],
+        chosen: Sequence[int],
     ) -> None:
-        """Keeps the chosen entries of closed rows exactly, if they are needed; arguments as above."""
+        """Keeps the chosen entries of closed rows exactly, if these are needed."""
         if self._exact is not None:
             paths = self._forward if sums is self.log_p_f else self._backward
             for i, row, to in zip(at, rows, chosen, strict=True):

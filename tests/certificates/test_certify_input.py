@@ -131,7 +131,7 @@ Z, FEW = {"regime": "Z"}, {"max_states": 5}
         (Words, {"takes": "statez"}, "takes is 'statez', but must be one of .*: did you mean"),
         (Words, {"regime": "X"}, "regime is 'X', but must be one of 'E', 'Z', 'S', 'N'"),
         (Words, {**Z, **FEW}, "regime Z needs log Z"),
-        (Words, {"certificate": "c", **Z}, "a certificate file is of regime E"),
+        (Words, {"certificate": "c", "regime": "N"}, "a certificate file is of regime E"),
         (Words, {"tighten": -1}, "tighten is -1, but must be an integer of at least 0"),
         (Words, {"of": 3}, "of is 3, but only a run has several seeds"),
         (Words, {"mode_states": "aaa"}, "mode_states is 'aaa', a str, but must be a sequence"),

@@ -1,0 +1,85 @@
+"""Files of certificates: written, and checked at once by the verified program or by Python."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from reference.certificates import (
+    BUILD_COMMAND,
+    Sample,
+    Verdict,
+    check_samples,
+    find_checker,
+    run_checker,
+    state_label,
+    write_samples,
+)
+from reference.certificates.betting import Interval
+from reference.certificates.statement import Line
+from reference.certificates.sums import ExactPath
+from reference.errors import InputError
+from reference.loading import name_of
+from reference.problems.base import AskedProblem
+
+
+def checked_claim(path: str | Path, check: Callable[[str | Path], Verdict]) -> Verdict:
+    """The verdict of `pdai-check` if it is built, and else of a check in Python.
+
+    Raises:
+        InputError: if it is not accepted.
+    """
+    program = find_checker()
+    return accepted(path, "claim", check(path) if program is None else run_checker(path, program))
+
+
+def accepted(path: str | Path, part: str, verdict: Verdict) -> Verdict:
+    """The verdict on a part of a file, as it was written; raises InputError if not accepted."""
+    if not verdict.accepted:
+        raise InputError(
+            f"the {part} of {str(path)!r}, as it was written, is {verdict}: do not hand the file "
+            "on; is another process writing to it, or pdai-check of another version?"
+        )
+    return verdict
+
+
+def remarks(path: str | Path, claim: Verdict, more: str) -> list[str]:
+    """The verdict on a file in words, and how to build the verified program if it is not there."""
+    build = [] if claim.verified else [f"the verified program: `{BUILD_COMMAND}`"]
+    return [f"{path}: {claim}; {more}", *build]
+
+
+def samples_proof(
+    path: str | Path,
+    paths: Sequence[ExactPath],
+    problem: Any,
+    log_z: Interval,
+    interval: Interval,
+    level: float,
+) -> list[str]:
+    """Writes a statistical certificate, and gives the result of its check in words.
+
+    Args:
+        path: the path of the file.
+        paths: the trajectories, in the order of the draws.
+        problem: the problem, with the rewards.
+        log_z: bounds of `log Z`, in nats.
+        interval: the bounds of TV.
+        level: the probability with which they may be wrong.
+    """
+    reward = AskedProblem[Any](problem).reward
+    rewards = {x: reward(x) for x in dict.fromkeys(path.terminal for path in paths)}
+    samples = [
+        Sample(
+            state_label(x),
+            rewards[x].as_integer_ratio(),
+            [p.as_integer_ratio() for p in forward],
+            [p.as_integer_ratio() for p in backward],
+        )
+        for x, forward, backward in paths
+    ]
+    name = name_of(type(problem))
+    claim = write_samples(path, samples, log_z, interval, level, problem=name)
+    verdict = checked_claim(path, check_samples)
+    bounds = Line("TV", claim, "bound").text()
+    more = f"TV lies in {bounds}, if its samples are independent draws"
+    return remarks(path, verdict, more)
