@@ -1,8 +1,9 @@
 """Bounds of TV from bare samples: terminal states without probabilities.
 
 An event `A` that does not depend on the samples bounds TV from below: `TV >= |p_T(A) - pi(A)|`.
-Events are chosen on one half of the samples and measured on the other. Where all terminal states
-are enumerated, two bounds hold from above. One counts how often samples coincide
+Beside a listed law, events are chosen anew by all samples before, and bet on
+(`bound_by_events`); beside samples of the target, on one half, and measured on the other. Where all
+terminal states are enumerated, two bounds hold from above. One counts how often samples coincide
 (`collision_bound`). The other is by the empirical distribution:
 `TV(p_T, pi) <= TV(p^, pi) + TV(p^, p_T)`. The expectation of the last term is at most
 `sqrt(|X| - 1) / (2 sqrt(n))`. It changes by at most `1 / n` with a sample, so it exceeds its
@@ -25,7 +26,6 @@ from reference.certificates.collisions import (
     Floats,
     collision_bound,
     expected_bound,
-    least_gap,
     probability,
     scores,
     split,
@@ -33,10 +33,15 @@ from reference.certificates.collisions import (
 from reference.certificates.statement import Line, small
 from reference.errors import InputError, shown
 
-# Events hold the values whose scores are beyond one of these, in standard deviations.
-BEYOND = (0.0, 1.0, 2.0, 3.0, 4.5, 6.0)
-# Values are chosen by a tenth of the samples, which shows gross errors, and by one half.
-CUTS = (10, 2)
+# Events hold the values whose scores are above one of these, in standard deviations.
+ABOVE = (-6.0, -4.5, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.5, 6.0)
+# Events are chosen anew for each of so many pieces of the samples.
+PIECES = 16
+# Bets begin after one of these shares of the pieces: late events are better, but fewer samples are
+# left.
+STARTS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4)
+# The most by which a bet changes the logarithm of the odds of its event.
+STEEPEST = 3.0
 # The most values that a report lists, and the level at which one is listed if the sampler is right.
 LISTED, LISTING = 5, 0.1
 STANDING_OUT = "values that stand out in one half"
@@ -61,56 +66,103 @@ def against_law(
     place = {x: i for i, x in enumerate(target)}
     law = np.array([float(p) for p in target.values()])
     places = np.array([place[x] for x in samples])
-    pieces = [
-        np.bincount(piece, minlength=len(law))
-        for piece in np.split(places, [len(places) // part for part in CUTS])
-    ]
+    pieces = [np.bincount(x, minlength=len(law)) for x in np.split(places, cuts(len(places)))]
     high, lines = bound_from_above(places, law, level / 2)
-    lines += _farthest(_Halves.of(pieces, len(CUTS), law), [*target], law, level)
+    chosen, measured = np.sum(pieces[: PIECES // 2], axis=0), np.sum(pieces[PIECES // 2 :], axis=0)
+    lines += _farthest(_scores(chosen, law), measured, [*target], law, level)
     return Interval(bound_by_events(pieces, law, level / 2), high), lines
 
 
-class _Halves(NamedTuple):
-    """Two parts of the samples: values are chosen by their scores in one, and counted in the other.
+def cuts(count: int) -> list[int]:
+    """The places at which samples are cut into pieces."""
+    return [count * piece // PIECES for piece in range(1, PIECES)]
+
+
+def _scores(counts: Counts, law: Floats) -> Floats:
+    """The scores of values; zero without samples."""
+    return scores(counts, law) if counts.sum() else np.zeros(len(law))
+
+
+class _Events(NamedTuple):
+    """Events that are chosen by the pieces before, and the side on which each is bet on.
+
+    An array has a row for each piece and a column for each event and side, or one of the two.
 
     Attributes:
-        score: the score of each value in the first part.
-        measured: the count of each value in the other.
-        events: sets of values that stand out in the first part.
+        size: the number of samples of a piece.
+        inside: the number of its samples in an event.
+        mass: `pi` of the event.
+        side: 1 for a bet that the event is too likely, -1 for one that it is too unlikely.
     """
 
-    score: Floats
-    measured: Counts
-    events: list[npt.NDArray[np.bool_]]
+    size: Floats
+    inside: Floats
+    mass: Floats
+    side: Floats
 
     @classmethod
-    def of(cls, pieces: Sequence[Counts], first: int, law: Floats) -> "_Halves":
-        """The parts of which the first has so many of the pieces."""
-        chosen, measured = np.sum(pieces[:first], axis=0), np.sum(pieces[first:], axis=0)
-        score = scores(chosen, law) if chosen.sum() else np.zeros(len(law))
-        sides = [score > t for t in BEYOND] + [score < -t for t in BEYOND]
-        events = {values.tobytes(): values for values in sides if values.any()}
-        return cls(score, measured, [*events.values()])
+    def of(cls, pieces: Sequence[Counts], law: Floats) -> "_Events":
+        """The events of all pieces; those of the first are chosen by no sample."""
+        before, rows = np.zeros(len(law), np.int64), []
+        for piece in pieces:
+            beyond = np.searchsorted(ABOVE, _scores(before, law))
+            sums = [np.bincount(beyond, weights, len(ABOVE) + 1) for weights in (piece, law)]
+            rows.append([values[::-1].cumsum()[-2::-1] for values in sums])
+            before = before + piece
+        inside, mass = np.repeat(np.array(rows), 2, axis=2).swapaxes(0, 1)
+        size = np.array([[piece.sum()] for piece in pieces], float)
+        return cls(size, inside, mass, np.tile([1.0, -1.0], len(ABOVE)))
+
+    def kappas(self, start: int, log: float) -> Floats:
+        """The bets on the pieces from a start on, each made of what was seen before its piece.
+
+        They are about the best for the level, if an event is as much too likely as those before.
+        """
+        gap = self.inside - self.size * self.mass
+        past = np.cumsum(self.size) - self.size[:, 0] - self.size[0]
+        mean = (np.cumsum(gap, 0) - gap) / np.maximum(past, 1.0)[:, None]
+        least = 0.5 / max(1.0, float(self.size.sum()))
+        likely = np.clip(self.mass + mean, least, 1 - least)[start:]
+        left = max(1.0, float(self.size[start:].sum()))
+        tilt = np.sqrt(2 * log / left / (likely * (1 - likely)))
+        kappas: Floats = np.expm1(self.side * np.minimum(tilt, STEEPEST))
+        return kappas
+
+    def log_capital(self, start: int, kappas: Floats, tv: float) -> Floats:
+        """The logarithm of what each bet wins if TV is a number, rounded down."""
+        most = np.clip(self.mass[start:] + self.side * tv, 0.0, 1.0)
+        gains = self.inside[start:] * np.log1p(kappas)
+        losses = self.size[start:] * np.log1p(kappas * most)
+        capital: Floats = (gains - losses - 2.0**-48 * (abs(gains) + abs(losses))).sum(0)
+        return capital
 
 
 def bound_by_events(pieces: Sequence[Counts], law: Floats, level: float) -> float:
-    """The largest lower bound of TV by sets of values that stand out in a first part.
+    """A lower bound of TV by bets on values that stand out in all samples before.
+
+    If TV is at most v, an event has a probability of at most `pi + v` and at least `pi - v`, given
+    the samples before. So the bets lose against v, and so does their mean (claim
+    event-bets-tv-bound).
 
     Args:
-        pieces: counts of each value in consecutive pieces of the samples, cut at `CUTS`.
+        pieces: counts of each value in consecutive pieces of the samples.
         law: `pi` of each value.
         level: the level of the bound.
     """
-    parts, low = range(1, len(pieces)), 0.0
-    for first in parts:
-        _, measured, events = _Halves.of(pieces, first, law)
-        # Each part has its share, as a later one is chosen by what an earlier one measures. Both
-        # ends, as samples in a wrong order have too little where they had too much.
-        log = math.log(2 * max(1, len(events)) * len(parts) / level)
-        for values in events:
-            seen, mass = int(measured[values].sum()), float(law[values].sum())
-            low = max(low, least_gap(probability(seen, int(measured.sum()), log), mass))
-    return low
+    log, events = math.log(1 / level), _Events.of(pieces, law)
+    starts = sorted({max(1, round(len(pieces) * share)) for share in STARTS})
+    bets = [(start, events.kappas(start, log)) for start in starts]
+
+    def is_refuted(tv: float) -> bool:
+        capitals = np.concatenate([events.log_capital(*bet, tv) for bet in bets])
+        largest = float(capitals.max())
+        return largest + math.log(np.exp(capitals - largest).mean()) >= log
+
+    low, high = 0.0, 1.0
+    while high - low > 2.0**-40:
+        middle = (low + high) / 2
+        low, high = (middle, high) if is_refuted(middle) else (low, middle)
+    return max(0.0, low - 2.0**-38)
 
 
 def bound_from_above(
@@ -162,9 +214,11 @@ def _deviation(count: int, values: int, level: float) -> float:
     return math.sqrt(max(values - 1, 1) / count) / 2 + math.sqrt(-math.log(level) / (2 * count))
 
 
-def _farthest(half: _Halves, labels: Sequence[Hashable], law: Floats, level: float) -> list[Line]:
+def _farthest(
+    score: Floats, measured: Counts, labels: Sequence[Hashable], law: Floats, level: float
+) -> list[Line]:
     """The values that stand out most in the first half, with intervals that hold together."""
-    measured, sizes = half.measured, abs(half.score)
+    sizes = abs(score)
     least = math.sqrt(2 * math.log(len(law) / LISTING))
     listed = [i for i in np.argsort(-sizes, kind="stable")[:LISTED].tolist() if sizes[i] >= least]
     if not listed:

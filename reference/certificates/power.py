@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from reference.certificates.bare import CUTS, bound_by_events, bound_from_above, noise_floor
+from reference.certificates.bare import bound_by_events, bound_from_above, cuts, noise_floor
 from reference.certificates.collisions import Floats
 
 # Sizes are these steps of a factor of ten, up to the largest exponent.
@@ -158,6 +158,6 @@ def _certified(random: Any, target: Floats, level: float, distance: float, size:
 
 def _exposed(random: Any, chances: Floats, target: Floats, level: float, size: int) -> bool:
     """True if samples of another law show that it is another."""
-    cuts = [0, *(size // part for part in CUTS), size]
-    pieces = [random.multinomial(k, chances / chances.sum()) for k in np.diff(cuts)]
+    sizes = np.diff([0, *cuts(size), size])
+    pieces = [random.multinomial(k, chances / chances.sum()) for k in sizes]
     return bound_by_events(pieces, target, level / 2) > 0
