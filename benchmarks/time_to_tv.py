@@ -10,6 +10,7 @@ exact. Every task here can be enumerated, so TV is exact and is not timed.
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -62,14 +63,37 @@ def contestants(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     }
 
 
+@cache
+def laid_out(task: Any, most: int) -> tuple[Any, Any]:
+    """The environment and the states of a task, which contestants share."""
+    problem = task.make_problem()
+    environment = task.make_environment(problem, most)
+    return environment, enumerate_environment(problem, environment, most)
+
+
 def curve(options: dict[str, Any], seed: int) -> Iterator[tuple[float, float]]:
     """Processor seconds and TV, at the end of each power of two times a hundred steps."""
+    for spent, (tv,) in curves(options, seed):
+        yield spent, tv
+
+
+def curves(
+    options: dict[str, Any], seed: int, *, compiled: bool = False
+) -> Iterator[tuple[float, list[float]]]:
+    """The same for all seeds that are trained side by side, with the seconds of one of them.
+
+    Args:
+        options: the configuration by name; its `seeds` begin at `seed`.
+        seed: the first seed.
+        compiled: whether the programs are compiled before the clock starts.
+    """
     config = configure(**options, seed=seed)
-    problem = config.problem()
-    environment = config.task.make_environment(problem, config.run.max_states)
-    enumeration = enumerate_environment(problem, environment, config.run.max_states)
+    environment, enumeration = laid_out(config.task, config.run.max_states)
     target, clock = target_law(enumeration), time.process_time()
     trainer = make_trainer(config, environment)
+    if compiled:
+        jax.block_until_ready(trainer.advance(trainer.init(), 100)[1])
+        clock = time.process_time()
     state, spent, step = trainer.init(), 0.0, 0
     while step < config.optimiser.steps:
         until = min(max(100, 2 * step), config.optimiser.steps)
@@ -77,14 +101,16 @@ def curve(options: dict[str, Any], seed: int) -> Iterator[tuple[float, float]]:
             state, info = trainer.advance(state, min(100, until - step))
             step += min(100, until - step)
         jax.block_until_ready(info)
-        spent += time.process_time() - clock
-        policy = state.policy(0)
-        law = (
-            exact_law(policy, enumeration, float64=False)
-            if has_exact_law(policy, enumeration)
-            else sampled_law(policy, environment, enumeration, 2**20, seed)
-        )
-        yield spent, float(total_variation(law.probabilities.tolist(), target.tolist()))
+        spent += (time.process_time() - clock) / config.run.seeds
+        distances = []
+        for policy in map(state.policy, range(config.run.seeds)):
+            law = (
+                exact_law(policy, enumeration, float64=False)
+                if has_exact_law(policy, enumeration)
+                else sampled_law(policy, environment, enumeration, 2**20, seed)
+            )
+            distances.append(float(total_variation(law.probabilities.tolist(), target.tolist())))
+        yield spent, distances
         clock = time.process_time()
 
 

@@ -26,6 +26,7 @@ from benchmarks.harness import Spread, Table, in_turns, ratios
 from benchmarks.on_device.budget import Budget, Row
 from benchmarks.on_device.program import cost, waits
 from benchmarks.on_device.targets import Target
+from benchmarks.peers import minima
 from benchmarks.peers.bits import AnyOrderBits
 from fast.laws.enumeration import enumerate_environment
 from reference.errors import InputError
@@ -271,6 +272,30 @@ def test_backward_actions_undo_forward_ones():
 def test_control_other_modes_are_told_apart():
     with pytest.raises(InputError, match="fix log_reward"):
         enumerate_environment(TwoWords(), environment(MODES[:1]))
+
+
+def trajectory_balance(loss: str, example: Any, sampler: Any, paths: Any) -> tuple[float, float]:
+    """The loss that a library would give; its slopes are zero with it."""
+    squares = []
+    for path in paths:
+        gap = sampler.log_z - math.log(example.rewards[example.edges[path[-1]][1]])
+        for edge in path:
+            gap += sampler.log_p_f[edge]
+            gap -= math.log(example.p_b(edge)) if loss == "TB" else 0
+        squares.append(gap**2)
+    return sum(squares) / len(squares), sum(squares)
+
+
+def test_minima_of_a_right_library_are_those_of_the_counterexamples(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ways = ("soft-rl-without-correction-pcl-sql-several-ways",)
+    library = {"versions": "right 1.0", "right": ("TB",), "without p_B": ways}
+    minima.main(library, trajectory_balance)
+    assert "TB without p_B" in capsys.readouterr().out
+    # Control: a library whose loss leaves out p_B.
+    with pytest.raises(SystemExit, match="a minimum differs"):
+        minima.main(library | {"right": ("TB without p_B",)}, trajectory_balance)
 
 
 @pytest.fixture

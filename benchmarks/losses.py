@@ -1,0 +1,91 @@
+"""Seconds until losses that are right are near: `python benchmarks/losses.py [--rates 0.01]`.
+
+Processor seconds of one seed, without compilation, until the exact TV is below each distance, at
+100, 200, 400, 800 and 1,000 steps, the length of the training. All losses have the same options and
+rates; three seeds (0, 1, 2) are trained side by side, and a row is the rate with which the slowest
+of them is first at 0.05. Policy gradients draw from the policy itself, the others explore as the
+task does.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.harness import Spread, Table, machine, parser
+from benchmarks.time_to_tv import curves
+
+DISTANCES = (0.1, 0.05, 0.02)
+COMMON = {"steps": 1_000, "batch": 32, "seeds": 3}
+TASKS: dict[str, dict[str, Any]] = {
+    "grid 16^2": {"task": "grid", "side": 16},
+    "sets of 4 of 10": {"task": "sets", "items": 10, "size": 4},
+    "8 bits from both ends": {"task": "bits", "length": 8, "build": "prepend-append"},
+}
+ON_POLICY = {"epsilon": 0.0}
+HERE = "examples.losses."
+LOSSES: dict[str, dict[str, Any]] = {
+    "trajectory balance": {"loss": "tb"},
+    "log variance": {"loss": "log_variance"},
+    "detailed balance": {"loss": "db"},
+    "subtrajectory balance": {"loss": "subtb"},
+    "reverse KL, REINFORCE": {"loss": HERE + "policy_gradient:ReverseKL", **ON_POLICY},
+    "f-TB, forward KL": {"loss": HERE + "divergences:FBalance"},
+    "flow matching": {"loss": "fm"},
+    "Linex(1)": {"loss": HERE + "regression:Regression"},
+    "Sub-EB": {"loss": HERE + "policy_gradient:EvaluationBalance", **ON_POLICY},
+    "Tsallis": {"loss": HERE + "divergences:Tsallis", **ON_POLICY},
+    "Z of the batch": {"loss": HERE + "batch_z:BatchZ", "group": 32},
+    "shifted cosh": {"loss": HERE + "regression:Regression", "kind": "shifted cosh"},
+}
+Curves = list[tuple[float, list[float]]]
+
+
+def seconds(measured: Curves, distance: float) -> list[float]:
+    """When each seed is first below a distance; infinity if it never is."""
+    members = zip(*(distances for _, distances in measured), strict=True)
+    times = [spent for spent, _ in measured]
+    return [
+        next((s for s, tv in zip(times, member, strict=True) if tv < distance), float("inf"))
+        for member in members
+    ]
+
+
+def row_of(task: str, loss: str, by_rate: dict[float, Curves]) -> dict[str, Any]:
+    """The best rate of a loss on a task, and the seconds with it."""
+
+    def worst(rate: float) -> tuple[float, float]:
+        return max(seconds(by_rate[rate], 0.05)), max(by_rate[rate][-1][1])
+
+    rate = min(by_rate, key=worst)
+    row: dict[str, Any] = {"task": task, "loss": loss, "rate": rate}
+    for distance in DISTANCES:
+        first = seconds(by_rate[rate], distance)
+        reached = [spent for spent in first if spent < float("inf")]
+        complete = len(reached) == len(first)
+        some = f"{len(reached)} of {len(first)} seeds" if reached else "-"
+        row[f"TV < {distance}, s"] = str(Spread(first)) if complete else some
+    row["last TV"] = str(Spread(by_rate[rate][-1][1]))
+    row["all steps, s"] = by_rate[rate][-1][0]
+    return row
+
+
+def main() -> None:
+    """Prints a row for each task and loss."""
+    command = parser(__doc__)
+    command.add_argument("--rates", nargs="+", type=float, default=[0.003, 0.01, 0.03])
+    command.add_argument("--only", nargs="+", default=list(LOSSES), choices=LOSSES)
+    asked = command.parse_args()
+    rates = {"rates": ", ".join(map(str, asked.rates))}
+    table = Table("python benchmarks/losses.py", asked.out, machine("jax") | rates)
+    for loss in asked.only:
+        for task, options in TASKS.items():
+            measured = {}
+            for rate in asked.rates:
+                chosen = COMMON | options | LOSSES[loss] | {"learning_rate": rate}
+                measured[rate] = list(curves(chosen, 0, compiled=True))
+            table.add(row_of(task, loss, measured))
+
+
+if __name__ == "__main__":
+    np.seterr(all="raise", under="ignore")
+    main()
