@@ -16,6 +16,7 @@ from fast.environments.ising import IsingEnvironment as IsingEnvironment
 from fast.environments.ising import TorusEnvironment as TorusEnvironment
 from fast.environments.lines import LinesEnvironment as LinesEnvironment
 from fast.environments.loading import load_environment as load_environment
+from fast.environments.phylogeny import PhylogenyEnvironment as PhylogenyEnvironment
 from fast.environments.preference import PreferenceEnvironment as PreferenceEnvironment
 from fast.environments.random_walk import WalkEnvironment as WalkEnvironment
 from fast.environments.sequences import SequenceEnvironment as SequenceEnvironment

@@ -34,8 +34,8 @@ class Constructed(BuiltIn):
     reads_file: ClassVar[bool] = False
 
     def check(self) -> None:
-        """Makes the problem, which checks the options."""
-        if not self.reads_file:
+        """Makes the problem, which checks the options; a file is read only when it is needed."""
+        if not self.reads_file and not any(getattr(self, name) for name in self.inputs):
             self.make_problem()
 
     def make_problem(self) -> Any:

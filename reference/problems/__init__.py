@@ -24,6 +24,7 @@ from reference.problems.hard_core import HardCore as HardCore
 from reference.problems.ising import Ising as Ising
 from reference.problems.lines import Lines as Lines
 from reference.problems.networks import Network as Network
+from reference.problems.phylogeny import Phylogeny as Phylogeny
 from reference.problems.preference import Preference as Preference
 from reference.problems.random_walk import LazyRandomWalk as LazyRandomWalk
 from reference.problems.regression_priors import HyperGPrior as HyperGPrior

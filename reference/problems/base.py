@@ -127,6 +127,7 @@ class Setup(NamedTuple):
         defaults: options of a training, by name, that differ from those of other tasks.
         has_graphs: whether graph networks read its states.
         reads_file: whether the problem is a file of the user's, read only when it is needed.
+        inputs: the options that are files of the user's, with the names of copies in run folders.
     """
 
     name: str
@@ -139,6 +140,7 @@ class Setup(NamedTuple):
     defaults: Mapping[str, Any] = NONE
     has_graphs: bool = False
     reads_file: bool = False
+    inputs: Mapping[str, str] = NONE
 
 
 def count_words(letters: int, length: int) -> int:

@@ -23,6 +23,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "preference": {"dimension": 2, "bound": 1, "order": "any"},
     "random-walk": {"radius": 1, "walk_steps": 2},
     "ising": {"spins": 3},
+    "phylogeny": {"taxa": 4},
     "torus": {"rows": 2, "columns": 2},
     "hard-core": {"rows": 1, "columns": 4},
     "custom": {"problem": "tests.fast.test_matrix:custom_grid"},

@@ -48,6 +48,7 @@ SMALL = {
     "random-walk": "--radius 2 --walk-steps 4",
     "ising": "--spins 4",
     "torus": "--rows 2 --columns 2",
+    "phylogeny": "--taxa 5",
     "hard-core": "--rows 2 --columns 3",
     "graphs": "--instance marked",
     "structure": "--nodes 3",
@@ -107,6 +108,24 @@ def solved(name: str, folder: Path, *options: str) -> Solved:
 def test_every_task_that_can_be_listed_is_in_the_table() -> None:
     # The table of PHO4 is the user's to bring.
     assert set(SMALL) == set(TASKS) - {"pho4"}
+
+
+@pytest.mark.catches(
+    "An alignment is read before the folder with its copy is known.",
+    "fast/tasks/builtin.py",
+    "if not self.reads_file and not any(getattr(self, name) for name in self.inputs):",
+    "if not self.reads_file:",
+)
+def test_a_folder_has_its_own_copy_of_an_alignment(tmp_path: Path) -> None:
+    alignment = tmp_path / "mine.fasta"
+    alignment.write_text(">a\nACG\n>b\nACC\n>c\nTCC\n")
+    task = "solve", "phylogeny", "--alignment"
+    answer(*task, "mine.fasta", "--out", "run", cwd=tmp_path)
+    alignment.unlink()
+    run = pdai.load(tmp_path / "run")
+    assert len(run.log_prob(run.problem.sample(5, seed=0))) == 5
+    refused = answer(*task, "mine.fasta", "--out", "two", cwd=tmp_path, expect=2)
+    assert "cannot be read" in refused.stderr
 
 
 @pytest.mark.parametrize(

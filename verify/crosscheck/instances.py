@@ -31,6 +31,7 @@ from reference.problems import (
     Ising,
     LazyRandomWalk,
     Lines,
+    Phylogeny,
     Preference,
     Problem,
     Sets,
@@ -67,6 +68,7 @@ PROBLEMS: dict[str, Problem[Any]] = {
     "ising, any order": Ising.random(3, "any", seed=10),
     "torus, any order": Torus(2, 3, 0.3),
     "hard-core, any order": HardCore(4, ((0, 1), (1, 2), (2, 3), (0, 3)), Fraction(2, 3)),
+    "phylogeny": Phylogeny.random(4, 12, seed=2),
     "structure": StructureLearning.random(3, rows=20, seed=1),
     "variables": VariableSelection.random(3, rows=30, seed=1),
 }

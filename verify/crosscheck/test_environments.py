@@ -20,6 +20,7 @@ from reference.problems import (
     BitSequences,
     EdgeAddition,
     Grid,
+    Phylogeny,
     Sets,
     StructureLearning,
     TableSequences,
@@ -154,6 +155,10 @@ def test_random_terminals_are_uniform_on_the_terminals(name: str) -> None:
     assert excess([counts[x] for x in ends], np.full(len(ends), 40.0)) <= 1
 
 
+# Networks see their states as indicators alone.
+INDICATORS = Sets | EdgeAddition | Phylogeny | StructureLearning | VariableSelection
+
+
 # The default is that of every other test.
 @pytest.mark.parametrize("encoding", get_args(Encoding)[1:])
 def test_other_observations_tell_all_inner_states_apart(
@@ -161,7 +166,7 @@ def test_other_observations_tell_all_inner_states_apart(
 ) -> None:
     if isinstance(instance.environment, TabularEnvironment):
         pytest.skip("a user's own features, or one-hot")
-    if isinstance(instance.problem, Sets | EdgeAddition | StructureLearning | VariableSelection):
+    if isinstance(instance.problem, INDICATORS):
         with pytest.raises(InputError, match=f"the encoding is '{encoding}', but networks see .*"):
             make_environment(instance.problem, encoding)
         return
