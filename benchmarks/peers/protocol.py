@@ -11,7 +11,13 @@ from tasks import TASKS, Task
 
 
 class Worker(ABC):
-    """One library on one task at a time."""
+    """One library on one task at a time.
+
+    Attributes:
+        seed: the seed of its random numbers.
+    """
+
+    seed = 0
 
     @abstractmethod
     def versions(self) -> dict[str, str]:
@@ -41,7 +47,25 @@ class Worker(ABC):
         """GFLOP/s of (batch x 256) times (256 x 256) in float32, where it is measured."""
         raise NotImplementedError
 
+    def log_p_f(self, cells: list[list[int]]) -> list[list[float]]:
+        """`log p_F` of the actions in cells of a grid: a step along each axis, and the stop."""
+        raise NotImplementedError
+
     # Requests
+
+    def begin(self, task: str, batch: int, seed: int) -> float:
+        """Builds with a seed; the processor seconds of it."""
+        started = time.process_time()
+        self.seed = seed
+        self.build(TASKS[task], batch)
+        return time.process_time() - started
+
+    def go_on(self, steps: int) -> float:
+        """Trains by steps that are a multiple of a hundred; the processor seconds of it."""
+        started = time.process_time()
+        for _ in range(0, steps, 100):
+            self.train(100)
+        return time.process_time() - started
 
     def setup(self, task: str, batch: int, steps: int) -> dict[str, float]:
         """Builds, trains `steps` steps, and finds how much work fills about 0.2 s.

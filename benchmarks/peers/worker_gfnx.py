@@ -144,7 +144,7 @@ class Gfnx(Worker):
 
         self.env, self.env_params = env, env_params
         network = eqx.nn.MLP(
-            features, env.action_space.n, HIDDEN[0], len(HIDDEN), key=jax.random.PRNGKey(0)
+            features, env.action_space.n, HIDDEN[0], len(HIDDEN), key=jax.random.PRNGKey(self.seed)
         )
         params, static = eqx.partition(network, eqx.is_array)
 
@@ -222,7 +222,7 @@ class Gfnx(Worker):
 
         learned = {"network": params, "log_z": jnp.zeros(())}
         optimizer_state = make_optimizer(LEARNING_RATE, LOG_Z_LEARNING_RATE).init(learned)
-        self.state = (jax.random.PRNGKey(1), learned, optimizer_state)
+        self.state = (jax.random.PRNGKey(1_000 * self.seed + 1), learned, optimizer_state)
         self.make_advance = make_advance
         self.advance = make_advance(LEARNING_RATE, LOG_Z_LEARNING_RATE)
         self.draw = jax.jit(sample)
@@ -240,6 +240,14 @@ class Gfnx(Worker):
         self.key, key = jax.random.split(self.key)
         lengths, _ = self.draw(self.state[1]["network"], jax.random.split(key, batches))
         return float(lengths)
+
+    def log_p_f(self, cells: list[list[int]]) -> list[list[float]]:
+        state = self.env.get_init_state(len(cells)).replace(state=jnp.array(cells))
+        observations = self.env.get_obs(state, self.env_params)
+        scores = jax.vmap(lambda x: self.logits(self.state[1]["network"], x))(observations)
+        invalid = self.env.get_invalid_mask(state, self.env_params)
+        rows = jax.nn.log_softmax(gfnx.utils.mask_logits(scores, invalid))
+        return rows.tolist()  # type: ignore[no-any-return]
 
     def log_rewards(self, terminals: list[list[int]]) -> list[float]:
         state = self.env.get_init_state(len(terminals))

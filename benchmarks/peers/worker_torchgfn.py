@@ -63,7 +63,7 @@ class Torchgfn(Worker):
         return {name: importlib.metadata.version(name) for name in ("torchgfn", "torch")}
 
     def build(self, task: Task, batch: int) -> int:
-        torch.manual_seed(0)
+        torch.manual_seed(self.seed)
         torch.set_num_threads(len(os.sched_getaffinity(0)))
         preprocessor: Preprocessor
         if isinstance(task, GridTask):
@@ -96,7 +96,7 @@ class Torchgfn(Worker):
             DiscreteUniform(actions - 1), actions, preprocessor=preprocessor, is_backward=True
         )
         self.gflownet = TBGFlowNet(pf=p_f, pb=p_b, init_logZ=0.0)
-        self.sampler = Sampler(p_f)
+        self.sampler, self.p_f = Sampler(p_f), p_f
         self.optimizer = torch.optim.Adam(self.gflownet.pf_pb_parameters(), lr=LEARNING_RATE)
         self.optimizer.add_param_group(
             {"params": self.gflownet.logz_parameters(), "lr": LOG_Z_LEARNING_RATE}
@@ -129,6 +129,12 @@ class Torchgfn(Worker):
                 assert trajectories.log_rewards is not None
                 total += float(trajectories.terminating_idx.float().mean())
         return total / batches
+
+    def log_p_f(self, cells: list[list[int]]) -> list[list[float]]:
+        states = self.env.states_from_tensor(torch.tensor(cells))
+        with torch.no_grad():
+            scores = self.p_f(states).masked_fill(~states.forward_masks, -torch.inf)
+        return scores.double().log_softmax(-1).tolist()
 
     def log_rewards(self, terminals: list[list[int]]) -> list[float]:
         states = self.env.states_from_tensor(torch.tensor(terminals))

@@ -28,9 +28,16 @@ from benchmarks.on_device.program import cost, waits
 from benchmarks.on_device.targets import Target
 from benchmarks.peers import minima
 from benchmarks.peers.bits import AnyOrderBits
+from benchmarks.time_to_tv import grid_distance
+from fast.dynamics.markov import Uniform
+from fast.environments import make_environment
 from fast.laws.enumeration import enumerate_environment
+from fast.laws.terminal_law import exact_law, target_law
+from fast.policies.backward import UniformBackward
+from fast.policies.policy import Policy
 from reference.errors import InputError
-from reference.problems import Cell
+from reference.metrics import total_variation
+from reference.problems import Cell, Grid
 from tests.project.test_layering import REFUSING
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -340,3 +347,16 @@ def test_the_table_of_six6_is_in_the_order_of_its_strings(cases: Any) -> None:
         assert task.log_rewards[place] == math.log(six6.reward(cases.letters(digits)))
     # Control: read from the right, it would be another table.
     assert task.log_rewards[1] != task.log_rewards[4**7]
+
+
+def test_distance_of_a_grid_sampler_from_its_rows_is_the_exact_one() -> None:
+    problem = Grid(3, 2)
+    environment = make_environment(problem)
+    enumeration = enumerate_environment(problem, environment)
+    law = exact_law(Policy(Uniform(3), UniformBackward(), 3), enumeration, float64=True)
+    cells = np.indices((3, 3)).reshape(2, -1).T
+    rewards = [math.log(problem.reward(Cell(tuple(cell), True))) for cell in cells.tolist()]
+    legal = np.hstack([cells < 2, np.ones((9, 1), bool)])
+    rows = np.log(np.where(legal, 1 / legal.sum(1, keepdims=True), 1e-300))
+    exact = total_variation(law.probabilities.tolist(), target_law(enumeration).tolist())
+    assert grid_distance(cells, np.array(rewards), rows) == pytest.approx(float(exact), rel=1e-9)
