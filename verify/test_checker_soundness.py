@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from reference import RATIONAL, ForwardPolicy, normalize, total_variation
-from reference.certificates import check_certificate, write_certificate
+from reference.certificates import Sample, check_certificate, write_certificate
+from reference.certificates.sampled import BETS, SamplesHeader, Values, capital
 from verify.lib.scopes import all_small_lifts, described
 
 
@@ -71,3 +72,29 @@ def test_a_certificate_with_a_changed_number_is_refused(tmp_path: Path) -> None:
                 assert check_certificate(path).accepted == of_all_rewards, text
                 changed += 1
     assert changed > 20
+
+
+@pytest.mark.claim("checker-soundness")
+def test_wrong_claims_about_samples_are_seldom_accepted(scope: Any) -> None:
+    """Ends of 3/4 and 1/4 for 1/2 each; after each draw, somebody claims a little too much."""
+    unit, steps, level = 10**12, 9, Fraction(1, 2)
+    law = [Sample("-", (1, 1), [chance], [(1, 1)]) for chance in ((3, 4), (1, 4))]
+    header = SamplesHeader("-", 0, 2**140, 2, 2, 1, 1, 2, 0, 0, unit, 0, 0, 0)
+    values, tv = Values(header, law), unit // 4
+
+    def is_accepted(draws: tuple[int, ...]) -> bool:
+        low, high = ([side[i] for i in draws] for side in (values.low, values.high))
+        won = capital(header, tv + 1, low), capital(header, unit - (tv - 1), high)
+        return max(won) >= header.scale * len(BETS)
+
+    wrong, alive = Fraction(0), {(): Fraction(1)}
+    for _ in range(steps):
+        drawn = {
+            (*draws, i): p * Fraction(*sample.forward[0])
+            for draws, p in alive.items()
+            for i, sample in enumerate(law)
+        }
+        alive = {draws: p for draws, p in drawn.items() if not is_accepted(draws)}
+        wrong += sum(p for draws, p in drawn.items() if draws not in alive)
+    assert 0 < wrong <= level
+    scope(f"all {2**steps} sequences of {steps} draws of two ends")

@@ -50,12 +50,24 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
     "binary keys": ("trie", "(fun p0 -> Odd (key_of p0))", "(fun p0 -> Even (key_of p0))"),
     "update of the other branch": ("trie", "Node (l, o, r) -> Node (l, o, (update k0 f r))",
                                    "Node (l, o, r) -> Node (l, o, (update k0 f l))"),
+    "number of samples": ("samples", "if Z.equal s.seen h.count", "if true"),
+    "sum of weights": ("samples", "if Z.equal s.sum h.weights", "if true"),
+    "capital below": ("samples", "if Z.equal (total s.low) h.won_low", "if true"),
+    "capital above": ("samples", "if Z.equal (total s.high) h.won_high", "if true"),
+    "enough won": ("samples", "Z.leq (total (each h.scale bets)) won", "true"),
+    "Z not below zero": ("samples", "if Z.leq Z.zero h.z_low", "if true"),
+    "positive level": ("samples", "if Z.lt Z.zero h.level_num then if Z.lt Z.zero h.level_den",
+                       "if true then if true"),
+    "half of the level": ("samples", "h.level_num) (Z.mul ((fun p -> p) ((fun p -> "
+                          "Z.shift_left p 1) Z.one)) h.level_den)", "h.level_num) h.level_den"),
 }  # fmt: skip
 
 
 def build(folder: Path, module: str = "", old: str = "", new: str = "") -> Path:
     """Compiles the program in a folder, with a text of one of its modules replaced."""
-    files = [*(CHECKER / "extracted" / f"{name}.ml" for name in ("spec", "trie", "check"))]
+    files = [
+        *(CHECKER / "extracted" / f"{name}.ml" for name in ("spec", "trie", "check", "samples"))
+    ]
     for file in (*files, CHECKER / "main.ml"):
         source = file.read_text()
         if file.stem == module:

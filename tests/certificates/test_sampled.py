@@ -16,7 +16,9 @@ from reference.certificates.betting import Interval
 from reference.certificates.rows import exact_entry, exact_row
 from reference.certificates.sampled import BETS, GRAIN, Values, capital, open_samples
 from reference.errors import InputError
+from tests.certificates.mutants import CHECKER
 from tests.certificates.problems import GRID, Fork, Words, half, stopping
+from tests.certificates.samples import RIGHT_SAMPLES, WRONG_SAMPLES, words
 
 Z = {"regime": "Z", "samples": 300}
 TWENTY = Interval(2.995732, 2.995733)
@@ -30,15 +32,6 @@ def verdict(path: Path, text: str) -> str:
     if find_checker() is not None:
         assert run_checker(path).status == checked.status, text
     return checked.status
-
-
-def drawn(count: int, seed: int = 0) -> list[Sample]:
-    """Words, drawn with rows of random thirds and an exact `p_B`."""
-    rng = random.Random(seed)
-    words = ["".join(rng.choice("aab") for _ in range(3)) for _ in range(count)]
-    rows = [[(2 if letter == "a" else 1, 3) for letter in word] for word in words]
-    rewards = [(3 * (1 + word.count("a")), 3) for word in words]
-    return [Sample(*x, [(1, 1)] * 3) for x in zip(words, rewards, rows, strict=True)]
 
 
 def won_exactly(path: Path) -> Iterator[tuple[Fraction, Fraction, int]]:
@@ -69,7 +62,7 @@ def won_exactly(path: Path) -> Iterator[tuple[Fraction, Fraction, int]]:
     "h.scale * h.level_num // h.level_den",
 )
 def test_what_is_won_is_what_rationals_give_rounded_down(path: Path) -> None:
-    write_samples(path, drawn(16), TWENTY, Interval(0.001, 0.99), 0.5)
+    write_samples(path, words(16), TWENTY, Interval(0.001, 0.99), 0.5)
     assert verdict(path, path.read_text()) == "accepted"
     with open_samples(path) as (header, _):
         scale = header.scale
@@ -85,7 +78,7 @@ def test_what_is_won_is_what_rationals_give_rounded_down(path: Path) -> None:
     "if values.count != h.samples:",
 )
 def test_control_each_number_that_is_changed_is_refused(path: Path) -> None:
-    write_samples(path, drawn(12), TWENTY, Interval(0.001, 0.99), 0.25, "the words")
+    write_samples(path, words(12), TWENTY, Interval(0.001, 0.99), 0.25, "the words")
     text = path.read_text()
     places = [match.span() for match in NUMBER.finditer(text)]
     assert len(places) == 14 + 12 * 14
@@ -93,6 +86,14 @@ def test_control_each_number_that_is_changed_is_refused(path: Path) -> None:
         off = (-1) ** (number % 3)
         other = text[:first] + str(int(text[first:last]) + off) + text[last:]
         assert verdict(path, other) != "accepted", other
+
+
+def test_control_one_broken_rule_is_refused(path: Path) -> None:
+    shown = re.search("pdai-samples 1.*?end\n", (CHECKER / "README.md").read_text(), re.DOTALL)
+    assert shown is not None
+    assert verdict(path, shown[0]) == verdict(path, RIGHT_SAMPLES) == "accepted"
+    for name, text in WRONG_SAMPLES.items():
+        assert verdict(path, text) == "refused", name
 
 
 CHANGES: dict[str, Callable[[str], str]] = {
@@ -115,7 +116,7 @@ CHANGES: dict[str, Callable[[str], str]] = {
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_control_other_changes_are_refused(path: Path, name: str) -> None:
-    write_samples(path, drawn(12), TWENTY, Interval(0.001, 0.99), 0.25)
+    write_samples(path, words(12), TWENTY, Interval(0.001, 0.99), 0.25)
     text = path.read_text()
     assert CHANGES[name](text) != text
     assert verdict(path, CHANGES[name](text)) != "accepted"
@@ -124,7 +125,7 @@ def test_control_other_changes_are_refused(path: Path, name: str) -> None:
 def test_random_claims_are_accepted_if_and_only_if_enough_is_won(path: Path) -> None:
     rng, statuses = random.Random(0), []
     for seed in range(12):
-        samples = drawn(rng.randint(1, 20), seed)
+        samples = words(rng.randint(1, 20), seed)
         interval = Interval(rng.uniform(0, 0.6), rng.uniform(0.8, 1))
         log_z = rng.choice((TWENTY, Interval(5.0, 5.5)))
         claim = write_samples(path, samples, log_z, interval, 0.5)
