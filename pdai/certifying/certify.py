@@ -8,11 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pdai.adapters.log_prob import LogProb
 from pdai.certifying.options import CertifyOptions
 from pdai.certifying.proofs import samples_proof
 from pdai.certifying.sources import (
     DrawingSource,
     FunctionSource,
+    LogProbSource,
     PricedSource,
     RecordSource,
     SamplerSource,
@@ -81,8 +83,9 @@ def certify(what: Any, problem: Any = None, **options: Any) -> Certificate:
     Args:
         what: a run, or its folder; a function from a state to a row of numbers, one per child, or
             `module:name` of one; samples, as a sequence, an array or an iterator; a CSV file of
-            samples or of recorded trajectories, `-` for the standard input; or an object with
-            `draw`, such as those of `pdai.adapters`.
+            samples or of recorded trajectories, `-` for the standard input; an object with
+            `log_prob(x)`, such as a module of PyTorch; or one with `draw`, such as those of
+            `pdai.adapters`.
         problem: a problem, its class, or `module:Name`; a run has its own, and for samples a `law`
             may stand in its place.
         options: the fields of `pdai.certifying.options.CertifyOptions`, by name, such as
@@ -174,6 +177,11 @@ def _listed(problem: Any, options: CertifyOptions) -> tuple[Any, CertifyOptions]
     return law, replace(options, max_states=max(options.max_states, values))
 
 
+def has_log_prob(what: Any) -> bool:
+    """True for an object that knows log-probabilities and cannot be drawn from."""
+    return callable(getattr(what, "log_prob", None)) and not hasattr(what, "draw")
+
+
 def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource:
     """The sampler that the first argument of `certify` means.
 
@@ -212,6 +220,8 @@ def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource
         path = Path(what)
         if str(path) == STDIN or path.is_file() or path.suffix in FILES:
             return RecordSource(path, target)
+    elif has_log_prob(what):
+        return LogProbSource(LogProb.at(what), target)
     elif isinstance(what, Iterable) and not isinstance(what, Mapping) and not hasattr(what, "draw"):
         return SampleSource(what, target, options.samples)
     if isinstance(what, Path) or (isinstance(what, str) and ":" not in what):
@@ -222,6 +232,8 @@ def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource
     sampler = load_object(what, "sampler", "my_module:policy") if isinstance(what, str) else what
     if hasattr(sampler, "draw"):
         return DrawingSource(sampler, target)
+    if has_log_prob(sampler):
+        return LogProbSource(LogProb.at(sampler), target)
     if not callable(sampler):
         raise InputError(
             f"the sampler is of the type {type(sampler).__name__}, but must be a run folder, a "

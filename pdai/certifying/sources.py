@@ -1,7 +1,9 @@
 """The kinds of samplers that can be certified: functions, files of samples, objects that draw."""
 
+import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from fractions import Fraction
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -9,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from pdai.adapters.log_prob import LogProb
 from pdai.certifying.options import CertifyOptions
 from pdai.certifying.proofs import accepted, checked_claim, remarks
 from pdai.certifying.target import Target
@@ -24,6 +27,7 @@ from reference.certificates.inputs import values_of
 from reference.certificates.laws import Law
 from reference.certificates.policies import BackwardRows, ForwardRows
 from reference.certificates.recorded import (
+    EXCESS,
     PRICED,
     REWARD_TOLERANCE,
     Record,
@@ -32,13 +36,14 @@ from reference.certificates.recorded import (
     read_record,
 )
 from reference.certificates.state_texts import FOLLOWED, Outside
+from reference.certificates.statement import small
 from reference.certificates.walks import LogRewards, Sampler, Walker
 from reference.errors import InputError, TooLargeError, check_hashable, check_type, plain, shown
 from reference.loading import name_of
 from reference.marginals import marginal
 from reference.problems.circuits import Circuit
 from reference.sources import digest_of
-from reference.user_code import Asked, Of, called, number_or_infinite
+from reference.user_code import called
 
 
 def outside_note(outside: Sequence[Hashable], count: int) -> str:
@@ -219,15 +224,56 @@ class PricedSource(SamplerSource):
             raise InputError(
                 "samples lie outside of the target, where log_prob does not help: leave it out"
             )
-        name = getattr(log_prob, "__name__", type(log_prob).__name__)
-        asked = Asked(
-            "log_prob", name, log_prob, lambda log, x: number_or_infinite(log, Of("log_prob", x))
-        )
-        logs = np.array([asked(x) for x in samples])
+        logs = LogProb.at(log_prob).many(samples)
         self._record = priced(Record(list(samples), {PRICED: logs}), source.target.problem)
 
     def walker(self) -> Recorded:
         return Recorded(self._record, self.target.problem)
+
+
+class LogProbSource(SamplerSource):
+    """A sampler that knows the log-probability of a terminal state, asked at each of them.
+
+    Raises:
+        InputError: if there is no target.
+    """
+
+    def __init__(self, log_prob: LogProb, target: Target):
+        super().__init__(log_prob.name, target)
+        self._log_prob = log_prob
+        if target.problem is None:
+            raise InputError(f"{self.name} has log_prob, but no target: give a problem, or a law")
+
+    def exact(self, file: str | Path | None) -> ExactLaw:
+        if file is not None:
+            raise InputError(
+                "a certificate file holds the rows of a run or a function, and log_prob has none: "
+                "leave it out"
+            )
+        dag, rewards = self.target.dag(), self.target.rewards
+        labels: list[Hashable] = [dag.labels[x] for x in dag.terminals]
+        values = [Fraction(math.exp(min(log, 1.0))) for log in self._log_prob.many(labels)]
+        total = sum(values, start=Fraction(0))
+        gap = float(abs(total - 1))
+        if total > 1 + EXCESS:
+            raise InputError(
+                f"the probabilities of the {len(labels):,} terminal states sum to "
+                f"{float(total):.6g}, more than 1: log_prob must be normalised, in nats"
+            )
+        off = f"the probabilities, as answered, are divided by their sum, 1 up to {small(gap)}"
+        if total < 1 - EXCESS:
+            off = "the probability that is missing lies outside of the terminal states"
+            labels, values = [*labels, Outside()], [*values, 1 - total]
+            rewards, total = [*rewards, Fraction(0)], Fraction(1)
+        law = law_beside_target([p / total for p in values], labels, rewards)
+        return law._replace(notes=[*law.notes, off])
+
+    def walker(self) -> Sampler:
+        raise InputError(
+            f"{self.name} has log_prob, which is asked at every terminal state, and these are more "
+            "than max_states, or another regime than E is asked for: give samples, and log_prob= "
+            "beside them"
+        )
 
 
 class SampleSource(SamplerSource):

@@ -1,13 +1,17 @@
 """Samples with their log-probabilities beside a law."""
 
 import math
+import sys
+from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import pdai
+from pdai.adapters.log_prob import sampler
 from reference import InputError
 from tests.certificates.problems import Words
 from tests.command_lines import answer
@@ -83,3 +87,95 @@ def test_a_state_has_one(tmp_path: Path) -> None:
         pdai.certify(tmp_path / "s.csv", law=FAIR)
     with pytest.raises(InputError, match="log_prob is given without a target"):
         pdai.certify(tmp_path / "s.csv")
+
+
+class Module:
+    """A stand-in for a module of PyTorch: a batch of states, and an answer with `detach`."""
+
+    def __init__(self, scale: float = 1.0):
+        self.scale = scale
+
+    def __iter__(self) -> Any:
+        raise AssertionError
+
+    def log_prob(self, x: Any) -> Any:
+        assert x.shape[1:] == (2,)
+        return Tensor(np.log(np.where(x.sum(1) > 1, 0.4, 0.2) * self.scale, dtype=np.float32))
+
+
+Module.__module__ = "torch.nn.modules.module"
+
+
+class Tensor:
+    def __init__(self, values: Any):
+        self.values = values
+
+    def detach(self) -> "Tensor":
+        return self
+
+    def cpu(self) -> Any:
+        return self.values
+
+
+PAIRS: dict[Any, int] = {(0, 0): 1, (0, 1): 1, (1, 0): 1, (1, 1): 1}
+
+
+@pytest.fixture
+def torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(as_tensor=np.asarray))
+
+
+@pytest.mark.usefixtures("torch")
+@pytest.mark.catches(
+    "The probability that is missing is spread over the terminal states.",
+    "pdai/certifying/sources.py",
+    "if total < 1 - EXCESS:",
+    "if total < 0:",
+)
+def test_a_module_with_log_prob_is_certified_at_every_state() -> None:
+    """Its probabilities are 1/5, 1/5, 1/5 and 2/5; halved, one half lies elsewhere."""
+    made = pdai.certify(Module(), law=PAIRS)
+    assert (made.regime, made.of) == ("E", "terminals")
+    assert made.tv == pytest.approx(Fraction(3, 20), abs=1e-6)
+    half = pdai.certify(Module(0.5), law=PAIRS)
+    assert half.tv == pytest.approx(Fraction(1, 2), abs=1e-6)
+    assert any("lies outside" in note for note in half.notes)
+    samples = [x for x, n in zip(PAIRS, (1, 1, 1, 2), strict=True) for _ in range(2_000 * n)]
+    bare = pdai.certify(samples, law=PAIRS, log_prob=Module().log_prob, width=0.0)
+    assert bare.interval.low < 0.15 < bare.interval.high < bare.interval.low + 0.1
+
+
+def test_a_function_of_encoded_states_and_an_object_of_a_problem() -> None:
+    texts = sampler(lambda x: np.log(x), encode=lambda states: [WRONG[x] for x in states])
+    assert pdai.certify(texts, law=FAIR).tv == pytest.approx(Fraction(1, 100), abs=1e-12)
+    uniform = SimpleNamespace(log_prob=lambda x: -math.log(8))
+    assert pdai.certify(uniform, Words).tv == pytest.approx(Fraction(3, 20), abs=1e-12)
+
+
+@pytest.mark.usefixtures("torch")
+@pytest.mark.parametrize(
+    ("what", "options", "message"),
+    [
+        (Module(1.5), {"law": PAIRS}, "sum to 1.5, more than 1"),
+        (Module(), {"law": {"a": 1}}, "'a' is no number and no tuple of numbers"),
+        (Module(), {}, "no target"),
+        (Module(), {"law": PAIRS, "regime": "Z"}, "give samples, and log_prob="),
+        (Module(), {"law": PAIRS, "certificate": "file"}, "log_prob has none"),
+        (sampler(lambda x: 0.0, encode=list), {"law": FAIR}, r"the shape \(\) for 3 states"),
+        (
+            sampler(lambda x: np.log(np.random.default_rng().dirichlet([1] * 3)), encode=list),
+            {"law": FAIR},
+            "asked again",
+        ),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(what: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        pdai.certify(what, **options)
+
+
+def test_a_module_of_pytorch_itself() -> None:
+    torch: Any = pytest.importorskip("torch")
+    law = dict(enumerate([1, 2, 3]))
+    made = pdai.certify(torch.distributions.Categorical(logits=torch.zeros(3)), law=law)
+    assert made.tv == pytest.approx(Fraction(1, 6), abs=1e-6)
