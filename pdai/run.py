@@ -22,7 +22,7 @@ from fast.runs.checkpoints import run_records, save_checkpoint
 from fast.runs.display import Display, slow
 from fast.runs.files import free_folder
 from fast.runs.folder import create_run, load_config, row_of_seed
-from fast.runs.frozen import arithmetic, load_trained, tables_digest
+from fast.runs.frozen import arithmetic, load_trained, number_of_context, tables_digest
 from fast.runs.job import load_run, removed_on_failure, resume, unfinished
 from fast.runs.records import load_law, read_report
 from fast.runs.setup import Setup
@@ -33,6 +33,7 @@ from fast.training.state import TrainState
 from pdai.show.progress import DISPLAY
 from reference.arguments import checked
 from reference.errors import InputError, check_integer, nearest
+from reference.problems.contexts import contexts_of, in_context
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,15 +50,17 @@ class Run:
     Args:
         folder: the run folder.
         accept_changed: whether the user's parts may have changed since it was trained.
+        context: the context in which the run of a conditional problem is looked at.
     """
 
-    def __init__(self, folder: Path, *, accept_changed: bool = False):
-        self.folder, self.accept_changed = folder, accept_changed
+    def __init__(self, folder: Path, *, accept_changed: bool = False, context: str = ""):
+        self.folder, self.accept_changed, self.context = folder, accept_changed, context
         self.config: TrainConfig = load_config(folder, accept_changed=accept_changed)
 
     def __repr__(self) -> str:
         steps = f"{self.config.optimiser.steps:,} steps"
-        return f"Run({str(self.folder)!r}, {self.config.name_of('dynamics')}, {steps})"
+        where = f", context={self.context!r}" if self.context else ""
+        return f"Run({str(self.folder)!r}, {self.config.name_of('dynamics')}, {steps}{where})"
 
     def _repr_html_(self) -> str:
         from pdai.show.tables import html_of, report_table
@@ -72,7 +75,15 @@ class Run:
     @cached_property
     def problem(self) -> Any:
         """The problem, with the factors of its reward that the target has."""
-        return self.config.restricted()
+        return in_context(self.config.restricted(), self.context)
+
+    def at(self, context: str) -> "Run":
+        """The run of a conditional problem in one of its contexts, as a run on that problem alone.
+
+        Args:
+            context: the name of the context, of those trained on or those held out.
+        """
+        return Run(self.folder, accept_changed=self.accept_changed, context=context)
 
     @cached_property
     def report(self) -> Report:
@@ -81,22 +92,25 @@ class Run:
         Raises:
             InputError: if the run is not finished.
         """
-        return Report.from_json(read_report(self.folder))
+        report = Report.from_json(read_report(self.folder))
+        return report.contexts[self.context] if self.context else report
 
     @cached_property
     def _loaded(self) -> tuple[Setup, TrainState, float]:
         with self._arithmetic():
-            return load_run(self.config)
+            return load_run(self.config, self.context)
 
     @cached_property
     def _trained(self) -> tuple[AbstractEnvironment[Any], TrainState]:
         with self._arithmetic():
-            return load_trained(self.config)
+            return load_trained(self.config, self.context)
 
     @property
     def enumeration(self) -> Enumeration | None:
         """The problem, enumerated; None if it is too large."""
-        return self._loaded[0].enumeration
+        setup = self._loaded[0]
+        number_of_context(setup.trained_on, "")
+        return setup.enumeration
 
     @checked
     def policy(self, seed: int | None = None) -> Policy:
@@ -206,8 +220,13 @@ class Run:
                 f"the terminal states of {str(self.folder)!r} are too many to enumerate: use "
                 "sample, or report"
             )
-        dag = self.enumeration.dag
-        return Law(tuple(dag.labels[x] for x in dag.terminals), learned, target)
+        labels = tuple(self._loaded[0].labels)
+        if self.context:
+            # The file has the pairs of a context and a state, context by context.
+            names, size = [*contexts_of(self.config.problem())], len(labels)
+            own = slice((start := names.index(self.context) * size), start + size)
+            learned, target = len(names) * learned[:, own], len(names) * target[own]
+        return Law(labels, learned, target)
 
     def metrics(self) -> list[dict[str, Any]]:
         """The records of each step, seed by seed, as `pandas.DataFrame` reads them.
@@ -241,11 +260,16 @@ class Run:
             display: the way in which the run is shown.
             options: other options of the training, such as `epsilon=0.0`; not those of a network.
         """
+        if self.context:
+            raise InputError(
+                f"{self!r} is in one of its contexts, which are trained together: load it without "
+                "a context to train it on"
+            )
         out = out or free_folder(self.folder)
         config = self.config.changed(**options, steps=steps, out=out)
         with self._arithmetic():
             setup, state, _ = self._loaded
-            folder = create_run(config, state.policy(0), tables_digest(setup.environment))
+            folder = create_run(config, state.policy(0), tables_digest(setup.trained_on))
         with removed_on_failure(folder):
             with self._arithmetic():
                 fresh = setup.initial._replace(sampler=state.sampler)

@@ -17,6 +17,7 @@ from reference.problems.base import (
     enumerate_dag,
     enumerate_rewards,
     exact_reward,
+    kind_of_problem,
 )
 from reference.solve import flows
 from reference.text import count_text
@@ -107,7 +108,7 @@ def inspect_problem(problem: Problem[S], max_nodes: int = MAX_NODES) -> Inspecti
     z = sum(rewards, Fraction(0))
     inner = sum(count for count, row in zip(dag.path_counts, dag.children, strict=True) if row)
     return Inspection(
-        name=type(problem).__name__,
+        name=kind_of_problem(problem).__name__,
         dag=dag,
         rewards=rewards,
         depth=max(dag.depths),

@@ -10,6 +10,7 @@ from typing import Any
 from reference.errors import InputError, nearest, plain
 from reference.problems.base import check_members
 from reference.problems.circuits import CIRCUITS, Circuit
+from reference.problems.contexts import contexts_of, in_context, is_conditional
 from reference.user_code import called
 
 # The "module" of objects that cannot be imported by a name.
@@ -66,10 +67,14 @@ def load_object(spec: str, kind: str, example: str) -> Any:
     return loaded
 
 
-def as_problem(problem: Any) -> Any:
+def as_problem(problem: Any, context: str = "") -> Any:
     """A problem given as an object, as its class, by name, or as the file of a circuit.
 
     A class is called without arguments, and so is a function that `module:Name` names.
+
+    Args:
+        problem: the problem.
+        context: the name of a context, in which a conditional problem is an ordinary one.
 
     Raises:
         InputError: if there is no such module or name, it cannot be called without arguments or
@@ -85,10 +90,13 @@ def as_problem(problem: Any) -> Any:
     if makes or isinstance(made, type):
         made = _called(problem if is_named else problem.__name__, made)
     try:
-        check_members(made)
+        if is_conditional(made):
+            contexts_of(made)
+        else:
+            check_members(made)
+        return in_context(made, context)
     except InputError as error:
         raise InputError(f"{problem!r}: {error}" if is_named else str(error)) from None
-    return made
 
 
 def _called(spec: str, factory: Any) -> Any:

@@ -11,7 +11,7 @@ from fast.laws.terminal_law import exact_law, has_exact_law, target_law
 from fast.policies.policy import AnyPolicy
 from fast.runs.display import slow
 from fast.runs.folder import load_config, row_of_seed
-from fast.runs.frozen import arithmetic
+from fast.runs.frozen import arithmetic, number_of_context
 from fast.runs.job import load_run, unfinished
 from reference.errors import InputError, TooLargeError
 from reference.fields.field import RATIONAL
@@ -66,7 +66,9 @@ class Audit:
         return math.tanh((self.oscillation + math.log(largest / least)) / 4)
 
 
-def audit(folder: Path, seed: int | None = None, *, accept_changed: bool = False) -> Audit:
+def audit(
+    folder: Path, seed: int | None = None, *, accept_changed: bool = False, context: str = ""
+) -> Audit:
     """Audits the last checkpoint of a run on the enumerated DAG.
 
     The network is evaluated in float64 on every state (Markovian) or every history
@@ -76,16 +78,18 @@ def audit(folder: Path, seed: int | None = None, *, accept_changed: bool = False
         folder: the run folder.
         seed: one of the run's seeds; by default the first.
         accept_changed: whether the user's parts may have changed since.
+        context: the context in which the run of a conditional problem is looked at.
 
     Raises:
-        InputError: if the folder is not a run with a checkpoint, or has no such seed.
+        InputError: if the folder is not a run with a checkpoint, or has no such seed or context.
         TooLargeError: if the problem is not enumerated, or a path-dependent policy has too many
             trajectories to sum.
     """
     config = load_config(folder, accept_changed=accept_changed)
     row = row_of_seed(folder, config.run, seed, "seed")
     with arithmetic(config.run.precision):
-        setup, state, _ = load_run(config)
+        setup, state, _ = load_run(config, context)
+        number_of_context(setup.trained_on, "")
         with slow("summing the law over all states or trajectories"):
             result = _audit(state.policy(row), setup.enumeration, str(folder))
         return replace(result, unfinished=unfinished(state, config.optimiser.steps))

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from fast.environments import AbstractEnvironment, TabularEnvironment
+from fast.environments.contexts import Contexts
 from fast.policies.policy import Policy
 from fast.runs.checkpoints import load_checkpoint
 from fast.runs.folder import stored_config
@@ -18,7 +19,9 @@ from fast.training.combined import FrozenSamplers
 from fast.training.compose import TrainConfig
 from fast.training.state import TrainState
 from fast.training.trainer import Trainer, make_trainer
-from reference.errors import InputError
+from reference.errors import InputError, no_such
+from reference.files import sha256
+from reference.problems.base import choose_one
 
 
 @contextlib.contextmanager
@@ -33,12 +36,15 @@ def arithmetic(precision: Literal["float32", "float64"]) -> Iterator[None]:
         yield
 
 
-def tables_digest(environment: AbstractEnvironment[Any]) -> str | None:
+def tables_digest(environment: AbstractEnvironment[Any] | Contexts) -> str | None:
     """The checksum of a user's problem that is enumerated into tables; None of others."""
+    if isinstance(environment, Contexts):
+        every = [tables_digest(environment.at(i)) for i, _ in enumerate(environment.names)]
+        return None if every[0] is None else sha256(repr(every).encode())
     return environment.digest() if isinstance(environment, TabularEnvironment) else None
 
 
-def check_tables(folder: Path, environment: AbstractEnvironment[Any]) -> None:
+def check_tables(folder: Path, environment: AbstractEnvironment[Any] | Contexts) -> None:
     """Checks that a user's problem has, number by number, the tables that a run was trained on.
 
     Raises:
@@ -54,17 +60,45 @@ def check_tables(folder: Path, environment: AbstractEnvironment[Any]) -> None:
         )
 
 
-def load_trained(config: TrainConfig) -> tuple[AbstractEnvironment[Any], TrainState]:
+def load_trained(
+    config: TrainConfig, context: str = ""
+) -> tuple[AbstractEnvironment[Any], TrainState]:
     """The problem of a run and its last saved state, without enumerating anything.
 
     Call it, and use the result, inside `arithmetic`.
 
+    Args:
+        config: the configuration of the run.
+        context: the context in which the run of a conditional problem is looked at.
+
     Raises:
-        InputError: if there is no checkpoint, or it is damaged or not finite.
+        InputError: if there is no checkpoint, or it is damaged or not finite, or the run has no
+            such context, or several and none is named.
     """
-    environment = config.make_environment()
+    environment = config.environment_or_contexts()
     check_tables(config.folder(), environment)
-    return environment, load_checkpoint(config.folder(), _shapes(config, environment))[0]
+    state, _ = load_checkpoint(config.folder(), _shapes(config, environment))
+    number = number_of_context(environment, context)
+    if isinstance(environment, Contexts):
+        return environment.at(number), state.at(number)
+    return environment, state
+
+
+def number_of_context(environment: AbstractEnvironment[Any] | Contexts, name: str) -> int:
+    """The number of a context, by its name; 0 for no name on a problem without contexts.
+
+    Raises:
+        InputError: if there is no such context, or there are some and none is named.
+    """
+    if not isinstance(environment, Contexts):
+        if name:
+            raise InputError(f"context is {name!r}, but the run has no contexts: leave it out")
+        return 0
+    if not name:
+        raise InputError(choose_one("the run", environment.names))
+    if name not in environment.names:
+        raise InputError(no_such("context", name, environment.names))
+    return environment.names.index(name)
 
 
 def load_policy(config: TrainConfig) -> Policy:
@@ -83,7 +117,7 @@ def load_policy(config: TrainConfig) -> Policy:
     return policy
 
 
-def trainer_of(config: TrainConfig, environment: AbstractEnvironment[Any]) -> Trainer:
+def trainer_of(config: TrainConfig, environment: AbstractEnvironment[Any] | Contexts) -> Trainer:
     """The trainer of a run, with its frozen samplers in its own precision.
 
     Raises:
@@ -101,6 +135,7 @@ def trainer_of(config: TrainConfig, environment: AbstractEnvironment[Any]) -> Tr
         _check_shape(folders[0], _shapes(config, environment).sampler.policy, policies[0])
     environments = tuple(other.make_environment() for other in configs)
     seen = config.make_environment(rest) if rest else environment
+    assert not isinstance(seen, Contexts)
     return make_trainer(config, seen, FrozenSamplers(policies, environments, bool(rest)))
 
 
@@ -141,7 +176,7 @@ def factors_left(config: TrainConfig, frozen: Sequence[TrainConfig]) -> tuple[in
     return rest
 
 
-def _shapes(config: TrainConfig, environment: AbstractEnvironment[Any]) -> TrainState:
+def _shapes(config: TrainConfig, environment: AbstractEnvironment[Any] | Contexts) -> TrainState:
     """The shapes of the first state of a run, which its frozen samplers do not change."""
     return make_trainer(config.with_factors(frozen=(), warm=False), environment).shapes()
 

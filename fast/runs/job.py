@@ -14,7 +14,13 @@ from fast.runs.checkpoints import last_state, load_checkpoint, saved_step
 from fast.runs.display import PLAIN, Display
 from fast.runs.files import alone_in
 from fast.runs.folder import create_run, load_config
-from fast.runs.frozen import arithmetic, check_tables, tables_digest, trainer_of
+from fast.runs.frozen import (
+    arithmetic,
+    check_tables,
+    number_of_context,
+    tables_digest,
+    trainer_of,
+)
 from fast.runs.identity import check_same_run
 from fast.runs.loop import CHUNK, Loop, check_finite
 from fast.runs.meter import Meter, Probe
@@ -27,20 +33,25 @@ from reference.errors import InputError
 from reference.files import kind_of
 
 
-def load_run(config: TrainConfig) -> tuple[Setup, TrainState, float]:
+def load_run(config: TrainConfig, context: str = "") -> tuple[Setup, TrainState, float]:
     """A run's objects, its last saved state, and its training time until then in seconds.
 
     Call it, and use the results, inside `arithmetic`.
 
     Args:
         config: the configuration of the run, as `load_config` reads it.
+        context: the context in which the run of a conditional problem is looked at; all, if "".
 
     Raises:
-        InputError: if the folder is not a run with a checkpoint.
+        InputError: if the folder is not a run with a checkpoint, or the run has no such context.
     """
     setup = set_up(config)
-    check_tables(config.folder(), setup.environment)
-    return setup, *load_checkpoint(config.folder(), setup.initial)
+    check_tables(config.folder(), setup.trained_on)
+    state, seconds = load_checkpoint(config.folder(), setup.initial)
+    if not context:
+        return setup, state, seconds
+    chosen = setup.at(context)
+    return chosen, state.at(number_of_context(setup.trained_on, context)), seconds
 
 
 def unfinished(state: TrainState, steps: int) -> str:
@@ -65,7 +76,7 @@ def train(
     check_devices(config.run.devices)
     with arithmetic(config.run.precision):
         setup = set_up(config)
-        folder = create_run(config, setup.initial.policy(0), tables_digest(setup.environment))
+        folder = create_run(config, setup.initial.policy(0), tables_digest(setup.trained_on))
         with removed_on_failure(folder), alone_in(folder):
             return folder, _continue(folder, setup, probe, display)
 
@@ -119,7 +130,7 @@ def resume(
         check_devices(config.run.devices)
         with arithmetic(config.run.precision):
             setup = set_up(config)
-            check_tables(folder, setup.environment)
+            check_tables(folder, setup.trained_on)
             return folder, _continue(folder, setup, probe, display)
 
 
@@ -135,7 +146,7 @@ def follow(config: TrainConfig) -> None:
     """
     check_devices(config.run.devices)
     with arithmetic(config.run.precision):
-        trainer = trainer_of(config, config.make_environment())
+        trainer = trainer_of(config, config.environment_or_contexts())
         initial = trainer.init()
         check_same(to_json(config))
         state = broadcast_from_first(initial)
@@ -202,9 +213,8 @@ def _continue(folder: Path, setup: Setup, probe: Probe | None, display: Display)
     state = broadcast_from_first(state)
     loop = Loop(folder, config, setup.trainer.advance, state, seconds, measure)
     state, seconds = loop.run(display)
-    report, learned, target = meter.final(state)
-    dag = setup.enumeration.dag if setup.enumeration else None
-    save_law(folder, learned, target, [str(dag.labels[x]) for x in dag.terminals] if dag else ())
+    report, learned, target, labels = meter.final(state)
+    save_law(folder, learned, target, labels)
     write_json(folder / "report.json", {**report.to_json(), "seconds": seconds})
     seal_run(folder)
     # After the seal: it reads a finished run, and can be drawn again at any time.

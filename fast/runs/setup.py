@@ -5,11 +5,12 @@ from typing import Any, NamedTuple
 
 from fast.dynamics.base import DynamicsOptions
 from fast.environments import AbstractEnvironment
+from fast.environments.contexts import Contexts
 from fast.laws.enumeration import Enumeration, enumerate_environment
 from fast.parts import name_of_part
 from fast.policies.backward import BackwardOptions
 from fast.runs.display import slow
-from fast.runs.frozen import trainer_of
+from fast.runs.frozen import number_of_context, trainer_of
 from fast.runs.sizes import check_sizes, check_states
 from fast.training.compose import TrainConfig
 from fast.training.state import TrainState
@@ -23,11 +24,13 @@ class Setup(NamedTuple):
 
     Attributes:
         config: the configuration.
-        environment: the problem, with the reward of its whole target, as array code.
+        environment: the problem, with the reward of its whole target, as array code; of a
+            conditional problem, its first context.
         enumeration: the problem, enumerated; None if it is too large.
         closed_form: the exact answer of a problem that is too large to enumerate, if it has one.
         trainer: the training method.
         initial: the state of training before the first step.
+        contexts: the contexts of a conditional problem; None of others, or in one of them.
     """
 
     config: TrainConfig
@@ -36,6 +39,31 @@ class Setup(NamedTuple):
     closed_form: ClosedForm[Any] | None
     trainer: Trainer
     initial: TrainState
+    contexts: Contexts | None = None
+
+    @property
+    def trained_on(self) -> AbstractEnvironment[Any] | Contexts:
+        """The input of the training."""
+        return self.environment if self.contexts is None else self.contexts
+
+    @property
+    def labels(self) -> list[Any]:
+        """The labels of the terminal states; empty if they are not enumerated."""
+        dag = self.enumeration.dag if self.enumeration else None
+        return [dag.labels[x] for x in dag.terminals] if dag else []
+
+    def at(self, name: str) -> "Setup":
+        """The objects of the run in one of its contexts, whose problem is an ordinary one.
+
+        Raises:
+            InputError: if there is no such context.
+        """
+        number = number_of_context(self.trained_on, name)
+        if self.contexts is None:
+            return self
+        config, environment = self.config.changed(context=name), self.contexts.at(number)
+        measured = _measured(config, config.restricted(), environment)
+        return Setup(config, environment, *measured, self.trainer, self.initial.at(number))
 
     def policies(self, state: TrainState) -> list[Any]:
         """The policy of each seed: a `Policy`, or one with a random latent."""
@@ -49,10 +77,29 @@ def set_up(config: TrainConfig) -> Setup:
         InputError: if a lifted `p_B` is requested on a problem that is not enumerated, or the
             frozen runs are not on factors of this one.
     """
-    problem, states, most = config.restricted(), config.task.states(), config.run.max_states
+    states, most = config.task.states(), config.run.max_states
     check_states(states, most)
-    environment = config.task.make_environment(problem, most)
-    check_sizes(config, environment)
+    contexts = config.task.make_contexts(most)
+    if contexts is None:
+        problem = config.restricted()
+        environment = config.task.make_environment(problem, most)
+        check_sizes(config, environment)
+        measured = _measured(config, problem, environment)
+    else:
+        # It is measured in each context, by itself.
+        environment, measured = contexts.at(0), (None, None)
+        check_sizes(config, environment)
+    trainer = trainer_of(config, environment if contexts is None else contexts)
+    with slow("compiling the program that a run begins with"):
+        initial = trainer.init()
+    return Setup(config, environment, *measured, trainer, initial, contexts)
+
+
+def _measured(
+    config: TrainConfig, problem: Any, environment: AbstractEnvironment[Any]
+) -> tuple[Enumeration | None, ClosedForm[Any] | None]:
+    """The enumerated problem, or else its closed form, if there is one."""
+    states, most = config.task.states(), config.run.max_states
     enumeration, form = None, None
     if problem is not None and states <= most:
         # An environment of a user's own may be of a problem that is too large to enumerate.
@@ -63,10 +110,7 @@ def set_up(config: TrainConfig) -> Setup:
         _check_unenumerated(config.dynamics, config.p_b, states)
         with contextlib.suppress(InputError):
             form = closed_form(problem)
-    trainer = trainer_of(config, environment)
-    with slow("compiling the program that a run begins with"):
-        initial = trainer.init()
-    return Setup(config, environment, enumeration, form, trainer, initial)
+    return enumeration, form
 
 
 def _check_unenumerated(dynamics: DynamicsOptions[Any], p_b: BackwardOptions, states: int) -> None:

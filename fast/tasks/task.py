@@ -14,6 +14,7 @@ from reference.arguments import check_fields
 
 if TYPE_CHECKING:
     from fast.environments import AbstractEnvironment
+    from fast.environments.contexts import Contexts
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,10 @@ class Task(ABC):
             problem: the result of `make_problem`, perhaps restricted to some factors.
             max_states: the largest number of states that is put into tables.
         """
+
+    def make_contexts(self, max_states: int) -> "Contexts | None":
+        """The environments of all contexts of a conditional problem; None of others."""
+        return None
 
     def texts(self, states: Iterable[Any]) -> list[str]:
         """States, or their texts, in the form that people read."""

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from fast.balance.loss import Loss
     from fast.dynamics.base import DynamicsOptions
     from fast.environments import AbstractEnvironment
+    from fast.environments.contexts import Contexts
     from fast.policies.backward import BackwardOptions
     from fast.sampling.replay import NoReplay
 
@@ -44,6 +45,7 @@ ADDED: dict[str, Any] = {
     "tv": 0.0,
     "tv_seconds": 600.0,
     "order": "any",
+    "context": "",
 }
 # The parts that every run has.
 FIXED: dict[str, type] = {
@@ -232,6 +234,11 @@ class TrainConfig:
     ) -> "AbstractEnvironment[Any]":
         """The problem as array code, with the reward of the same factors as `restricted`."""
         return self.task.make_environment(self.restricted(factors), self.run.max_states)
+
+    def environment_or_contexts(self) -> "AbstractEnvironment[Any] | Contexts":
+        """The problem as array code; of a conditional one, all of its contexts."""
+        contexts = self.task.make_contexts(self.run.max_states)
+        return self.make_environment() if contexts is None else contexts
 
     def with_factors(self, **changes: Any) -> "TrainConfig":
         """The configuration with other options of `factors`."""

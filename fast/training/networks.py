@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from fast.balance.loss import Loss, RatioLoss, log_ratio
 from fast.balance.steps import evaluate
 from fast.environments import AbstractEnvironment
-from fast.policies.policy import Sampler, uniform_policy
+from fast.policies.policy import Policy, Sampler, uniform_policy
 from fast.sampling.backward import sample_backward
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.replay import Buffer, add, choose, empty_buffer
@@ -29,12 +29,18 @@ class Networks(Method):
         self, environment: AbstractEnvironment[Any], seed: Int[Array, ""]
     ) -> tuple[Sampler, Buffer | None]:
         """The initial policy, random or frozen, and the best `log Z` for a uniform policy."""
-        config = self.config
-        if config.factors.warm:
+        if self.config.factors.warm:
             (policy,) = self.frozen.policies
         else:
-            policy = make_policy(config, environment, key=self.key(seed, "policy"))
-        log_z = jnp.zeros(())
+            policy = make_policy(self.config, environment, key=self.key(seed, "policy"))
+        log_z, buffer = self.begin_beside(policy, environment, seed)
+        return Sampler(policy, log_z), buffer
+
+    def begin_beside(
+        self, policy: Policy, environment: AbstractEnvironment[Any], seed: Int[Array, ""]
+    ) -> tuple[Float[Array, ""], Buffer | None]:
+        """The best `log Z` for a uniform policy, 0 if none is learned, and an empty buffer."""
+        config, log_z = self.config, jnp.zeros(())
         if config.loss.learns_log_z:
             # The best constant: `log Z` may be far from 0.
             draws = uniforms(self.key(seed, "log_z"), environment, FIRST_BATCH)
@@ -46,7 +52,7 @@ class Networks(Method):
         buffer = None
         if config.replay.capacity:
             buffer = empty_buffer(environment, config.replay.capacity)
-        return Sampler(policy, log_z), buffer
+        return log_z, buffer
 
     def learn(
         self, environment: AbstractEnvironment[Any], state: TrainState, key: PRNGKeyArray

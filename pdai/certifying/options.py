@@ -76,6 +76,8 @@ class CertifyOptions:
     """The argument of the function: a state, a list of states, a history or a list of these."""
     gives: Gives = "probabilities"
     """The numbers in the rows of the function."""
+    context: str = ""
+    """The context of a conditional problem, or of a run on one, by its name."""
     regime: Regime | None = None
     """E, Z, S or N; by default the first in this order that the inputs allow."""
     width: float = 0.01

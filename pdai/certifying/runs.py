@@ -46,11 +46,12 @@ class RunSource(SamplerSource):
         self.folder, self.options, self.config = (folder := run.folder), options, run.config
         self.row = row_of_seed(folder, self.config.run, options.of, "of")
         with arithmetic(self.config.run.precision):
-            self.setup, state, _ = load_run(self.config)
+            self.setup, state, _ = load_run(self.config, run.context)
             self.policy = _summable(folder, state.policy(self.row))
         rewards = None if self.setup.enumeration is None else self.setup.enumeration.rewards
         target = Target(run.problem, options.max_states, options.seconds, rewards)
-        super().__init__(str(folder), target)
+        self.context = run.context
+        super().__init__(str(folder) + (run.context and f", context {run.context}"), target)
         self.notes = [NETWORK]
         if stands := unfinished(state, self.config.optimiser.steps):
             self.notes.append(f"the run is at {stands}")
@@ -65,7 +66,9 @@ class RunSource(SamplerSource):
         made = ExactSampler(*exact_policy(self.policy, enumeration, self.target.max_states))
         law = self._law(made, file, self.config.task.short_name)
         texts = self.config.task.texts
-        advice = what_now(law, enumeration, read_metrics(self.folder), self.row, texts)
+        # With contexts, a record of TV is a mean over them.
+        records = None if self.context else read_metrics(self.folder)
+        advice = what_now(law, enumeration, records, self.row, texts)
         return law._replace(notes=[*law.notes, *advice])
 
     def walker(self) -> RowSampler:
@@ -81,7 +84,8 @@ class RunSource(SamplerSource):
         own = own_sources(self.config.own_parts(), self.config.task)
         parts = repr([own, changed_parts(self.folder)])
         run = sha256(read_file(self.folder / "checkpoint.eqx"))
-        return {"run": run, "of": self.row, "parts": sha256(parts.encode())}
+        context = {"context": self.context} if self.context else {}
+        return {"run": run, "of": self.row, "parts": sha256(parts.encode()), **context}
 
     def row_sampler(self, policy: Policy) -> RowSampler:
         """A sampler that draws from the rows of a policy."""

@@ -41,6 +41,7 @@ from reference.certificates.walks import LogRewards, Sampler, Walker
 from reference.errors import InputError, TooLargeError, check_hashable, check_type, plain, shown
 from reference.loading import name_of
 from reference.marginals import marginal
+from reference.problems.base import kind_of_problem
 from reference.problems.circuits import Circuit
 from reference.sources import digest_of
 from reference.user_code import called
@@ -159,7 +160,7 @@ class FunctionSource(SamplerSource):
 
     def exact(self, file: str | Path | None) -> ExactLaw:
         made = exact_sampler(self.rows, self.target.dag(), self.target.max_states)
-        law = self._law(made, file, name_of(type(self.target.problem)))
+        law = self._law(made, file, name_of(kind_of_problem(self.target.problem)))
         return law._replace(notes=[*law.notes, *self.rows.findings()])
 
     def walker(self) -> Walker:

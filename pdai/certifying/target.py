@@ -18,8 +18,9 @@ from reference.certificates.walks import LogRewards
 from reference.dag import PointedDAG
 from reference.errors import InputError, TooLargeError, shown
 from reference.metrics import normalize
-from reference.problems.base import enumerate_dag, enumerate_rewards
+from reference.problems.base import check_members, enumerate_dag, enumerate_rewards
 from reference.problems.circuits import Circuit
+from reference.problems.contexts import is_conditional
 from reference.user_code import called, exact, number_or_infinite
 
 # The time limit of a search for bounds of log Z, in seconds.
@@ -41,6 +42,11 @@ class Target:
     max_states: int
     seconds: float
     known_rewards: Sequence[Fraction] | None = None
+
+    def __post_init__(self) -> None:
+        if is_conditional(self.problem):
+            # It says that a context must be chosen.
+            check_members(self.problem)
 
     def dag(self) -> PointedDAG[Any]:
         """The enumerated graph.

@@ -23,7 +23,7 @@ LEVEL = 0.1
 def what_now(
     law: ExactLaw,
     enumeration: Enumeration,
-    records: Sequence[Mapping[str, Any]],
+    records: Sequence[Mapping[str, Any]] | None,
     row: int,
     texts: Callable[[Iterable[Any]], Sequence[str]],
 ) -> list[str]:
@@ -32,13 +32,14 @@ def what_now(
     Args:
         law: the exact distribution of its sampler.
         enumeration: the enumerated problem, with the observation of each state.
-        records: the records of its training.
+        records: the records of its training; None if they are not of this target alone.
         row: the place of the seed in the run.
         texts: writes states as people read them.
     """
     if law.tv <= LARGE:
         return []
-    return [_missing(law, texts), _slope(records, row), _least(enumeration)]
+    slope = [] if records is None else [_slope(records, row)]
+    return [_missing(law, texts), *slope, _least(enumeration)]
 
 
 def _missing(law: ExactLaw, texts: Callable[[Iterable[Any]], Sequence[str]]) -> str:

@@ -28,13 +28,18 @@ class AuditRun(Accepting):
     """The folder that `pdai train` printed."""
     seed: int | None = None
     """Seed of the run; by default its first."""
+    context: str = ""
+    """The context of a run on a conditional problem, by its name."""
 
     def run(self) -> None:
         """Audits, and prints the certificate to stdout."""
         from fast.runs.audit import audit
         from pdai.show.tables import audit_table
 
-        show(audit_table(audit(self.run_folder, self.seed, accept_changed=self.accept_changed)))
+        made = audit(
+            self.run_folder, self.seed, accept_changed=self.accept_changed, context=self.context
+        )
+        show(audit_table(made))
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,8 @@ class SampleRun(Accepting):
     """Number of samples."""
     seed: int = 0
     """Random seed of the draw; the sampler drawn from is that of the run's first seed."""
+    context: str = ""
+    """The context of a run on a conditional problem, by its name."""
     format: Literal["lines", "csv", "json", "parquet"] = "lines"
     """Format of the samples of a run; parquet needs pyarrow."""
     out: Path | None = None
@@ -108,7 +115,7 @@ class SampleRun(Accepting):
 
         if self.out is not None:
             check_output(self.out)
-        run = load(folder, accept_changed=self.accept_changed)
+        run = load(folder, accept_changed=self.accept_changed, context=self.context)
         more = {"correct": self.correct} if self.correct else {}
         drawn = run.sample(self.count, seed=self.seed, **more)
         drawn = drawn._replace(states=run.task.texts(drawn.states))
@@ -136,7 +143,7 @@ class SampleRun(Accepting):
         from pdai.certifying.runs import RunSource
         from pdai.run import Run
 
-        run = Run(folder, accept_changed=self.accept_changed)
+        run = Run(folder, accept_changed=self.accept_changed, context=self.context)
         options = CertifyOptions(seed=self.seed, max_states=MAX_RATIONAL_NODES)
         kept, rejection = RunSource(run, options).target_draws(self.count)
         print(
@@ -195,6 +202,8 @@ class Inspect:
 
     problem: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MODULE:NAME")]
     """Where the problem is; a class or function is called without arguments. Or a run folder."""
+    context: str = ""
+    """The context of a conditional problem, by its name."""
     draw: Path | None = None
     """Write a picture of the state graph here (up to 400 states)."""
     colour: Literal["reward", "flow"] = "reward"
@@ -214,7 +223,8 @@ class Inspect:
 
             check_picture(self.draw)
         is_run = Path(self.problem).is_dir()
-        problem = as_problem(load(self.problem).problem if is_run else self.problem)
+        given = load(self.problem).problem if is_run else self.problem
+        problem = as_problem(given, self.context)
         with slow(f"enumerating {self.problem}"):
             inspection = inspect_problem(problem, self.max_nodes)
         show_rows(f"{inspection.name} breaks no rule", inspection.rows(), inspection.hint)

@@ -12,6 +12,8 @@ from reference.problems.bits import BitSequences as BitSequences
 from reference.problems.closed_form import ClosedForm as ClosedForm
 from reference.problems.closed_form import Enclosure as Enclosure
 from reference.problems.closed_form import closed_form as closed_form
+from reference.problems.contexts import InContext as InContext
+from reference.problems.contexts import contexts_of as contexts_of
 from reference.problems.factors import Factored as Factored
 from reference.problems.factors import restrict as restrict
 from reference.problems.factors import split as split

@@ -2,7 +2,7 @@
 
 import inspect
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
@@ -94,6 +94,8 @@ def check_members(problem: object, *, with_reward: bool = True) -> None:
     for member in ("initial", "children"):
         if not hasattr(problem, member):
             raise InputError(f"{shown(problem)} is a {kind} without the member {member!r}: {has}")
+    if hasattr(problem, "contexts"):
+        raise InputError(choose_one(kind, map(str, problem.contexts)))
     rules = [name for name in ("reward", "log_reward") if hasattr(problem, name)]
     if with_reward and not rules:
         raise InputError(f"{shown(problem)} is a {kind} without the member 'reward': {has}")
@@ -109,6 +111,19 @@ def check_members(problem: object, *, with_reward: bool = True) -> None:
         )
     for member in ("children", *rules):
         check_takes(f"{kind}: {member}", getattr(problem, member), 1)
+
+
+def choose_one(what: str, names: Iterable[str]) -> str:
+    """The message where a conditional problem, or a run on one, stands without a context."""
+    return (
+        f"{what} has the contexts {', '.join(names)}, and each has a law of its own: choose one by "
+        "its name, with --context NAME, context='NAME' or run.at('NAME')"
+    )
+
+
+def kind_of_problem(problem: Any) -> type[Any]:
+    """The class of a problem; of one in a context, the user's class and not our view of it."""
+    return type(getattr(problem, "conditional", problem))
 
 
 class Setup(NamedTuple):
@@ -162,7 +177,7 @@ class AskedProblem(Generic[S]):
     """
 
     def __init__(self, problem: Any, most: int = MAX_NODES):
-        self.name, self.most = type(problem).__name__, most
+        self.name, self.most = kind_of_problem(problem).__name__, most
         self._problem = problem
 
     @property

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from fast.checking.tabular_policy import LiftedTable, MarkovTable
 from fast.dynamics.gru import GRU
 from fast.dynamics.head import WithHead
+from fast.dynamics.in_context import StartsInContext
 from fast.dynamics.linear import Linear, LinearMarkov
 from fast.dynamics.lstm import LSTM
 from fast.dynamics.markov import Markov, Uniform
@@ -239,6 +240,24 @@ def skip_equations(p: Skip[Any]) -> Equations:
     return Equations(initial, phi, lambda s, W: np.concatenate([read(s, W), s]))
 
 
+def in_context_equations(p: StartsInContext) -> Equations:
+    """`W_0` by one step from `W_o` on the context alone; the last entry of W says if it is over."""
+    initial, phi, read = equations_of(p.inner)
+
+    def arrived(s: Floats, W: Floats) -> tuple[Floats, Floats]:
+        context = np.concatenate([np.zeros(len(s) - p.size), s[-p.size :]])
+        if not W[-1]:
+            return context, initial + phi(context, initial)
+        return s, W[:-1].reshape(np.shape(initial))
+
+    def more(s: Floats, W: Floats) -> Floats:
+        _, now = arrived(s, W)
+        change: Floats = np.append(now + phi(s, now), 1.0) - W
+        return change
+
+    return Equations(np.append(initial, 0.0), more, lambda s, W: read(*arrived(s, W)))
+
+
 def reset_equations(p: Reset) -> Equations:
     """`y_t` after one step from `W_o`."""
     initial, phi, read = equations_of(p.inner)
@@ -268,6 +287,7 @@ EQUATIONS: dict[type, Callable[[Any], Equations]] = {
     ResidualBlock: block_equations,
     Skip: skip_equations,
     Reset: reset_equations,
+    StartsInContext: in_context_equations,
     WithHead: head_equations,
 }
 

@@ -12,15 +12,17 @@ from pdai.show.page.entries import Computed, Entry
 from pdai.show.page.laws import state_tables
 from pdai.show.page.lifts import lift_picture
 from pdai.show.page.posteriors import feature_figures
-from pdai.show.tables import expectations_table, report_table
+from pdai.show.tables import contexts_table, expectations_table, report_table
 from reference.certificates.statement import REGIMES, Certificate
 
 
 def run_section(entry: Entry) -> Element:
     """The section of a run."""
+    contexts = contexts_table(entry.report)
     parts = [
         tag("h2", f"Run {entry.name}", id=f"run-{entry.number}"),
         _rich(entry, report_table(entry.report)),
+        *([] if contexts is None else [_rich(entry, contexts)]),
         *_features(entry),
         *_certificate(entry),
     ]
