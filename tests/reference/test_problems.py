@@ -38,6 +38,7 @@ from reference.problems.ising import Spins
 from reference.problems.preference import Weights
 from reference.problems.random_walk import Walker
 from reference.problems.sets import Items, elementary_symmetric
+from reference.problems.tables import QM9
 
 
 def fractions(*values: Any) -> tuple[Fraction, ...]:
@@ -222,6 +223,19 @@ def test_pho4_prefers_low_energies_and_comes_from_the_users_file(tmp_path: Path)
     assert max(["AA", "AC", "CA", "CC"], key=problem.reward) == "AC"
     assert problem.reward("AC") == 10
     assert problem.reward("AA") == Fraction(1, 1000)
+
+
+def test_a_table_of_eleven_blocks_is_read_and_summed(tmp_path: Path) -> None:
+    # As long as that of QM9: scores with a known law take the place of the proxy's.
+    scores = np.arange(11**5, dtype=np.float32)
+    path = tmp_path / "table.npz"
+    np.savez(path, score=scores, alphabet="ABCDEFGHIJK", length=5)
+    problem = QM9.make(path, exponent=1)
+    assert (problem.build, problem.reward("KKKKK")) == ("prepend-append", 10)
+    # The sum of 10 i / (N - 1), and 1/1000 in place of what is below.
+    most = 11**5 - 1
+    floor = [Fraction(10 * i, most) for i in range(most // 10_000 + 1)]
+    assert problem.z() == 5 * 11**5 + sum(Fraction(1, 1000) - r for r in floor)
 
 
 @pytest.mark.catches(
