@@ -1,8 +1,10 @@
 """cyclic-flows: balance on graphs with cycles, by expected visits in rationals."""
 
 import random
+from collections import Counter
 from fractions import Fraction
-from itertools import pairwise, permutations
+from itertools import combinations, pairwise, permutations
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -109,6 +111,73 @@ def test_permutations_of_four_by_exchanges_of_neighbours(scope: Any) -> None:
     steps = check(graph, p_b, rewards) / sum(rewards.values(), start=Fraction(0))
     assert steps > 100
     scope(f"permutations of four, {float(steps):.0f} steps expected")
+
+
+def exchanges(size: int) -> Graph:
+    """Permutations, from the sorted one by exchanges of any two; every one can stop."""
+    every = list(permutations(range(size)))
+    graph: dict[State, tuple[State, ...]] = {"o": (every[0],)}
+    for p in every:
+        graph[p] = (*exchanged(p), ("stop", *p))
+    return graph | {("stop", *p): () for p in every}
+
+
+def exchanged(p: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """The permutations that differ from one by an exchange."""
+    places = combinations(range(len(p)), 2)
+    return [(*p[:i], p[j], *p[i + 1 : j], p[i], *p[j + 1 :]) for i, j in places]
+
+
+def cycles(p: tuple[int, ...]) -> tuple[int, ...]:
+    """The lengths of the cycles of a permutation, shortest first."""
+    lengths, left = [], {*range(len(p))}
+    while left:
+        i, count = min(left), 0
+        while i in left:
+            left.remove(i)
+            i, count = p[i], count + 1
+        lengths.append(count)
+    return tuple(sorted(lengths))
+
+
+def of_classes(size: int) -> tuple[Graph, Rows, dict[State, Fraction]]:
+    """`exchanges` with permutations of equal cycles as one state, for a uniform `p_B`.
+
+    Renaming the items keeps the graph and the sorted permutation, so that flows are equal within a
+    class, and those of classes solve the same equations. The reward is 2 to the fixed points.
+    """
+    kinds: dict[Any, State] = {p: cycles(p) for p in permutations(range(size))}
+    members, example = Counter(kinds.values()), {kind: p for p, kind in kinds.items()}
+    steps = {kind: Counter(map(cycles, exchanged(p))) for kind, p in example.items()}
+    first: State = (1,) * size
+    graph: dict[State, tuple[State, ...]] = {"o": (first,)}
+    graph |= {kind: (*row, ("stop", *kind)) for kind, row in steps.items()}
+    graph |= {("stop", *kind): () for kind in members}
+    weights: dict[tuple[State, State], Fraction] = {("o", first): Fraction(1)}
+    # An exchange is its own reversal.
+    weights |= {(v, u): Fraction(n) for u, row in steps.items() for v, n in row.items()}
+    weights |= {(kind, ("stop", *kind)): Fraction(1) for kind in members}
+    rewards: dict[State, Fraction] = {
+        ("stop", *k): Fraction(n * 2 ** k.count(1)) for k, n in members.items()
+    }
+    return graph, cyclic.normalised(cyclic.parents(graph), weights), rewards
+
+
+@pytest.mark.claim("cyclic-flows")
+def test_permutations_of_eight_by_exchanges_of_any_two(scope: Any) -> None:
+    # On four, classes have the flow that all permutations have.
+    every = exchanges(4)
+    weights = dict.fromkeys(cyclic.edges(every), Fraction(1))
+    rewards = {x: Fraction(2 ** cycles(x[1:]).count(1)) for x in cyclic.ends(every)}
+    p_b = cyclic.normalised(cyclic.parents(every), weights)
+    assert check(every, p_b, rewards) == check(*of_classes(4))
+    classes = of_classes(8)
+    total, z = check(*classes), sum(classes[2].values(), start=Fraction(0))
+    assert len(classes[2]) == 22
+    # Derangements of the other items; their numbers are those of de Montmort.
+    deranged = (1, 0, 1, 2, 9, 44, 265, 1854, 14833)
+    assert z == sum(comb(8, k) * 2**k * deranged[8 - k] for k in range(9))
+    scope(f"40,320 permutations of eight in 22 classes, {float(total / z):.0f} steps expected")
 
 
 @pytest.mark.claim("cyclic-flows")
