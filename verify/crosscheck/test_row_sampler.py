@@ -1,5 +1,6 @@
 """Trajectories drawn from rows of a network: each is enumerated too, with its probabilities."""
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -18,6 +19,7 @@ from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms
 from reference.certificates.betting import Interval
 from reference.certificates.regimes import Budget, Draws, with_log_z, with_target
+from reference.certificates.sums import ExactPath
 from reference.errors import InputError
 from reference.marginals import path_sums
 from reference.problems import exact_reward
@@ -60,8 +62,15 @@ def test_what_is_drawn_is_enumerated_too_and_tv_lies_inside(
     place: dict[Any, list[int]] = {}
     for number, x in enumerate(ends):
         place.setdefault(labels[x], []).append(number)
+    sampler.exact_paths = exact = list[ExactPath]()
+    drawn = sampler.draw(600)
+    for path, x, f, b in zip(exact, *drawn[:3], strict=True):
+        assert path.terminal == x
+        assert np.log(float(math.prod(path.forward))) == pytest.approx(f, abs=1e-11)
+        assert np.log(float(math.prod(path.backward))) == pytest.approx(b, abs=1e-11)
+    sampler.exact_paths = None
     terminals = instance.problem.sample(600, 0) if hasattr(instance.problem, "sample") else None
-    for walks in (sampler.draw(600), sampler.draw_backward(terminals or sampler.draw(9).terminals)):
+    for walks in (drawn, sampler.draw_backward(terminals or sampler.draw(9).terminals)):
         for x, f, b, r in zip(*walks[:4], strict=True):
             off = np.abs(log_p_f[place[x]] - f) + np.abs(log_p_b[place[x]] - b)
             assert off.min() < 1e-9
