@@ -12,6 +12,7 @@ from collections.abc import Callable
 from itertools import combinations, permutations, product
 from typing import Any
 
+import networkx
 import numpy as np
 import pytest
 
@@ -124,13 +125,36 @@ def depth_first() -> Tree:
     return frozenset(tree)
 
 
+def by_networkx() -> Tree:
+    """A tree by `networkx.random_spanning_tree`."""
+    tree = networkx.random_spanning_tree(networkx.Graph(EDGES))
+    return frozenset((min(edge), max(edge)) for edge in tree.edges)
+
+
+def least_weights() -> Tree:
+    """The tree of least weight, of random weights: some trees are the least more often."""
+    graph = networkx.Graph()
+    graph.add_weighted_edges_from((*edge, random.random()) for edge in EDGES)
+    tree = networkx.minimum_spanning_tree(graph)
+    return frozenset((min(edge), max(edge)) for edge in tree.edges)
+
+
+TREES = [frozenset(edges) for edges in combinations(EDGES, 5) if is_tree(edges)]
+
+
 def test_spanning_trees() -> None:
     """All 15 trees are equally likely."""
-    trees = [frozenset(edges) for edges in combinations(EDGES, 5) if is_tree(edges)]
-    assert len(trees) == 15
-    assert_law(times(wilson), "uniform", support=trees, within=0.1)
+    assert len(TREES) == 15
+    assert_law(times(wilson), "uniform", support=TREES, within=0.1)
     with pytest.raises(AssertionError, match="another law"):
-        assert_law(times(depth_first), "uniform", support=trees, within=0.1)
+        assert_law(times(depth_first), "uniform", support=TREES, within=0.1)
+
+
+def test_spanning_trees_of_networkx() -> None:
+    """Its trees take milliseconds each, so that fewer are drawn; the wrong law is 0.046 away."""
+    assert_law(times(by_networkx), "uniform", support=TREES, within=0.3)
+    with pytest.raises(AssertionError, match="another law"):
+        assert_law(times(least_weights), "uniform", support=TREES, within=0.02)
 
 
 # Speculative decoding: a large model's token, proposed by a small model.
