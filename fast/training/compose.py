@@ -165,10 +165,11 @@ class TrainConfig:
             0 < self.replay.replayed(batch) < batch,
             "leave some of both",
         )
-        if self.run.devices > 1:
+        if self.replay.replayed(batch) % self.run.devices:
             raise InputError(
-                f"replay with {self.run.devices} devices: the buffer lives on one device; use one "
-                "of the two"
+                f"replay draws {self.replay.replayed(batch)} of the {batch} trajectories of a "
+                f"batch, which {self.run.devices} devices cannot share evenly: choose another "
+                "--replay-share or --batch"
             )
 
     def _check_frozen(self) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from fast.balance.loss import Loss, RatioLoss, log_ratio
@@ -18,6 +19,7 @@ from fast.sampling.trajectories import uniforms
 from fast.training.build import make_policy
 from fast.training.combined import combined_loss
 from fast.training.method import FIRST_BATCH, Gradient, Method, annealed, exploration
+from fast.training.processes import gathered
 from fast.training.state import TrainState
 from fast.training.step import AXIS, Batch, loss_and_gradient, on_devices
 
@@ -64,13 +66,14 @@ class Networks(Method):
         if config.run.devices == 1:
             return self.of_draws(environment, state, draws, key=key)
         shared = on_devices(partial(self.of_draws, key=key, axis=AXIS), config.run.devices)
-        return shared(environment, state, draws)
+        return shared(environment, state, self._dealt(draws))
 
     def draw_batch(
         self,
         environment: AbstractEnvironment[Any],
         state: TrainState,
         draws: Float[Array, "rows batch"],
+        axis: str | None = None,
     ) -> tuple[Batch, Buffer | None]:
         """Draws trajectories forwards by the exploring policy, the rest backwards from the buffer.
 
@@ -78,6 +81,7 @@ class Networks(Method):
             environment: the state graph.
             state: the state of training.
             draws: uniform on [0, 1): one row to choose from the buffer, then one per step.
+            axis: the name of the devices' axis, if several share the batch.
 
         Returns:
             the batch, and the buffer with the new ends of the forward trajectories.
@@ -94,7 +98,8 @@ class Networks(Method):
         )
         if state.buffer is None:
             return Batch(forward, cached), None
-        buffer = add(state.buffer, forward.final, forward.log_reward)
+        # Every device remembers the ends of all, so that all have the same buffer.
+        buffer = add(state.buffer, *gathered((forward.final, forward.log_reward), axis))
         ends = choose(buffer, draws[0, :replayed], by_reward=config.replay.by_reward)
         backward = sample_backward(policy, environment, ends, draws[1:, :replayed])
         both = jax.tree.map(lambda a, b: jnp.concatenate([a, b]), forward, backward)
@@ -110,7 +115,7 @@ class Networks(Method):
         axis: str | None = None,
     ) -> tuple[Gradient, Buffer | None]:
         """The gradient on the batch of `draw_batch`; `key` and `axis` as in `loss_and_gradient`."""
-        batch, buffer = self.draw_batch(environment, state, draws)
+        batch, buffer = self.draw_batch(environment, state, draws, axis)
         sampling, steps = self.config.sampling, self.config.optimiser.steps
         trajectories = annealed(batch.trajectories, sampling, steps, state.step)
         batch = batch._replace(trajectories=trajectories)
@@ -118,6 +123,13 @@ class Networks(Method):
             self._loss(), environment, state.sampler, batch, key, axis=axis, schedule=self.schedule
         )
         return gradient, buffer
+
+    def _dealt(self, draws: Float[Array, "rows batch"]) -> Float[Array, "rows batch"]:
+        """The columns in the order in which each device has its share of the replayed ones."""
+        devices, (_, batch) = self.config.run.devices, draws.shape
+        kinds = np.split(np.arange(batch), [self.config.replay.replayed(batch)])
+        shares = [kind.reshape(devices, len(kind) // devices) for kind in kinds]
+        return draws[:, np.concatenate(shares, axis=1).reshape(-1)]
 
     def _loss(self) -> Loss:
         loss = self.config.loss

@@ -8,14 +8,17 @@ in one process with the same number of devices.
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import numpy as np
+from jax import lax
 from jax.experimental import multihost_utils
 from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
 from reference.errors import InputError
+
+T = TypeVar("T")
 
 
 def join(coordinator: str, processes: int, process: int, seconds: int = 300) -> None:
@@ -70,6 +73,14 @@ def spanning(advance: Callable[..., Any]) -> Callable[..., Any]:
         return jax.tree.map(lambda x: x.addressable_data(0), advance(*shared, steps))
 
     return over_all
+
+
+def gathered(tree: T, axis: str | None) -> T:
+    """The rows of all devices, one after another; without an axis, those of the only device."""
+    if axis is None:
+        return tree
+    every: T = jax.tree.map(lambda leaf: lax.all_gather(leaf, axis, tiled=True), tree)
+    return every
 
 
 def broadcast_from_first(tree: Any) -> Any:

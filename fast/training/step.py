@@ -20,6 +20,7 @@ from fast.sampling.replay import Buffer
 from fast.sampling.trajectories import Cached, Trajectories
 from fast.schedule import Schedule, schedule_for
 from fast.training.method import Gradient
+from fast.training.processes import gathered
 from fast.training.state import TrainState
 from fast.training.tables import by_row, rows_of_batch, with_rows
 
@@ -70,8 +71,7 @@ def loss_and_gradient(
     assert isinstance(loss, TrajectoryLoss), loss
     trajectories, cached = batch
     rows = rows_of_batch(sampler.policy, environment, trajectories)
-    if axis is not None and rows is not None:
-        rows = lax.all_gather(rows, axis, tiled=True)
+    rows = gathered(rows, axis)
     policy = with_rows(sampler.policy, rows)
     steps, pullback = evaluate_with_pullback(
         Evaluation(policy, environment, trajectories, cached, schedule or schedule_for())
@@ -79,9 +79,7 @@ def loss_and_gradient(
     steps = steps._replace(context=context_of(loss, environment, trajectories))
     # The terms of all devices are few numbers: each computes the whole loss, and keeps its share
     # of the derivatives.
-    everyone = steps
-    if axis is not None:
-        everyone = jax.tree.map(lambda leaf: lax.all_gather(leaf, axis, tiled=True), steps)
+    everyone = gathered(steps, axis)
 
     def loss_of(terms: Array, log_z: Array) -> tuple[Array, Array]:
         log_p_f, log_p_b, log_flow = terms

@@ -72,6 +72,10 @@ def test_foreign_configurations_are_refused(change: dict[str, Any], message: str
         ({"replay": "uniform", "replay_share": 0.001}, "leave some of both"),
         ({"replay": "uniform", "replay_share": 1.0}, "must lie strictly between 0 and 1"),
         ({"replay": "uniform", "replay_capacity": 0}, "replay_capacity is 0, but must be at least"),
+        (
+            {"replay": "uniform", "replay_share": 0.1, "devices": 2},
+            "replay draws 13 of the 128 .*2",
+        ),
         ({"devices": 3}, "batch is 128, which 3 devices cannot share"),
         ({"epsilon": 1.5}, "epsilon is 1.5, but must lie"),
         ({"learning_rate": float("nan")}, "learning_rate is nan"),

@@ -95,10 +95,11 @@ def assert_same_losses(one: Path, two: Path) -> None:
     assert second[::-1] != pytest.approx(first, rel=1e-2)
 
 
-# A client, on one device and on two, and an aggregate of it and another.
+# A client, on one device and on two, and an aggregate of it and another; replay on one device and
+# on eight, at a stretch and killed in between.
 RUNS = """
 from pathlib import Path
-from fast.runs.job import complete
+from fast.runs.job import complete, resume, train
 from fast.training.compose import configure
 
 config = configure(
@@ -111,8 +112,22 @@ for name, change in {
     "b": dict(parts=2, factors=(1,), dynamics="markov", devices=2),
     "one": dict(parts=2, frozen=(Path("a"), Path("b")), loss="log_variance"),
     "two": dict(parts=2, frozen=(Path("a"), Path("b")), loss="log_variance", devices=2),
+    "replay": dict(replay="reward", batch=32, replay_share=0.25),
+    "replay-eight": dict(replay="reward", batch=32, replay_share=0.25, devices=8),
 }.items():
     complete(config.changed(out=Path(name), **change))
+
+
+def kill(setup, state, step):
+    if step == 200:
+        raise SystemExit
+
+
+cut = config.changed(out=Path("replay-cut"), checkpoint_every=100, **change)
+try:
+    train(cut, kill)
+except SystemExit:
+    resume(cut.folder())
 """
 
 
@@ -155,12 +170,20 @@ def test_what_has_a_meaning_reaches_the_coordinator(monkeypatch: pytest.MonkeyPa
     assert met == [(("node1:8476", 2, 1), {"initialization_timeout": 7})]
 
 
+@pytest.mark.catches(
+    "each device remembers the ends of its own trajectories alone",
+    "fast/training/networks.py",
+    "add(state.buffer, *gathered((forward.final, forward.log_reward), axis))",
+    "add(state.buffer, forward.final, forward.log_reward)",
+)
 @pytest.mark.long
 def test_two_devices_train_and_aggregate_like_one(tmp_path: Path) -> None:
-    done = python("-c", RUNS, cwd=tmp_path, **machine(2))
+    done = python("-c", RUNS, cwd=tmp_path, **machine(8))
     assert done.returncode == 0, done.stderr
-    for one, two in (("one", "two"), ("a", "a-two")):
+    for one, two in (("one", "two"), ("a", "a-two"), ("replay", "replay-eight")):
         assert_same_losses(tmp_path / one, tmp_path / two)
+    whole, cut = (load_law(tmp_path / name)[0] for name in ("replay-eight", "replay-cut"))
+    assert cut.tobytes() == whole.tobytes()
 
 
 def test_more_devices_than_there_are_is_refused(tmp_path: Path) -> None:
