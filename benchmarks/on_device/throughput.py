@@ -20,7 +20,7 @@ from fast.runs.sizes import device_memory
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms
 from fast.training.compose import TrainConfig, configure
-from fast.training.trainer import make_trainer
+from fast.training.trainer import make_trainer, program_memory
 
 # In the order of their importance: what gfnx publishes first.
 TASKS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -101,8 +101,7 @@ def prepare(task: str, policy: str, batch: int) -> Ready:
     advance = jax.jit(trainer.advance, static_argnums=1, donate_argnums=0)
     training = advance.lower(state, steps).compile()
     trained = time.perf_counter()
-    analysis = training.memory_analysis()
-    needs = 0 if analysis is None else analysis.argument_size_in_bytes + analysis.temp_size_in_bytes
+    needs = program_memory(training)
     if needs > USABLE * device_memory():
         seconds = (trained - started, 0.0)
         return Ready(None, steps, None, state, environment, needs, seconds)

@@ -211,7 +211,9 @@ def _continue(folder: Path, setup: Setup, probe: Probe | None, display: Display)
     # Others that share the training begin where this process does.
     check_same(to_json(config))
     state = broadcast_from_first(state)
-    loop = Loop(folder, config, setup.trainer.advance, state, seconds, measure)
+    # With others, arrays are laid out over all processes, which this program does not know of.
+    memory = setup.trainer.memory if jax.process_count() == 1 else None
+    loop = Loop(folder, config, setup.trainer.advance, state, seconds, measure, memory)
     state, seconds = loop.run(display)
     report, learned, target, labels = meter.final(state)
     save_law(folder, learned, target, labels)

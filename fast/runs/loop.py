@@ -11,10 +11,10 @@ import numpy as np
 
 from fast.laws.enumeration import Floats
 from fast.runs.checkpoints import save_checkpoint, seeds_gone_bad
-from fast.runs.display import PLAIN, Display, slow
+from fast.runs.display import PLAIN, Display, Progress, slow
 from fast.runs.interrupts import deferred_interrupts
 from fast.runs.records import append_metrics, read_metrics
-from fast.runs.sizes import out_of_memory
+from fast.runs.sizes import check_program, out_of_memory
 from fast.training.compose import TrainConfig
 from fast.training.state import TrainState
 from reference.errors import InputError
@@ -49,11 +49,13 @@ class Loop:
         state: TrainState,
         seconds: float,
         measure: Callable[[TrainState, int], dict[str, Any]],
+        memory: Callable[[TrainState, int], int] | None = None,
     ):
         self._folder, self._config = folder, config
         self._state, self._seconds, self._step = state, seconds, int(state.step[0])
         self._tv: tuple[int, float] | None = None
         self._advance, self._measure, self._saved = advance, measure, self._step
+        self._memory = memory
         for record in read_metrics(folder):
             self._note_tv(record)
 
@@ -62,7 +64,7 @@ class Loop:
 
         Raises:
             DivergedError: if the loss or a parameter is no finite number.
-            InputError: if the device runs out of memory.
+            InputError: if the steps do not fit into memory, or the device runs out of it.
             KeyboardInterrupt: after Ctrl-C, when a checkpoint is saved.
         """
         with (
@@ -72,7 +74,7 @@ class Loop:
             if self._step == 0:
                 self._record({}, measures=True)
             while not self._is_done:
-                loss, log_z = self._advance_chunk()
+                loss, log_z = self._advance_chunk(progress)
                 # Read once, so that a run saves a checkpoint whenever it stops.
                 stopping = interrupted()
                 self._save(at_once=stopping)
@@ -90,12 +92,16 @@ class Loop:
     def _is_done(self) -> bool:
         return self._step >= self._config.optimiser.steps
 
-    def _advance_chunk(self) -> tuple[float, float]:
+    def _advance_chunk(self, progress: Progress) -> tuple[float, float]:
         """Trains and records a chunk of steps; returns their mean loss, and the last `log Z`."""
         config, started, last = self._config, time.perf_counter(), self._config.optimiser.steps
         until = min(self._step + CHUNK, last)
         try:
             with slow(f"at steps {self._step:,} to {until:,}; the first are compiled as well"):
+                if self._memory is not None:
+                    size = self._memory(self._state, until - self._step)
+                    progress.say(check_program(size, config.sampling.batch))
+                    self._memory = None
                 self._state, info = self._advance(self._state, until - self._step)
                 losses = np.asarray(info.loss, np.float64)
         except jax.errors.JaxRuntimeError as error:

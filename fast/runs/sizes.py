@@ -1,4 +1,4 @@
-"""The least memory a run needs, checked before work begins; and the message when it runs out."""
+"""The memory a run needs, checked before work begins; and the message when it runs out."""
 
 import re
 from typing import Any
@@ -24,8 +24,8 @@ def device_memory() -> int:
 def check_sizes(config: TrainConfig, environment: AbstractEnvironment[Any]) -> None:
     """Checks that the arrays that a run must hold at once fit into memory, from their shapes.
 
-    `least_memory` is a lower bound: a run that passes may still run out of memory, which
-    `out_of_memory` explains.
+    `least_memory` is a lower bound, for what is too large to be compiled; `check_program` has the
+    whole.
 
     Raises:
         InputError: if it does not fit; the message names the largest part.
@@ -60,6 +60,26 @@ def least_memory(config: TrainConfig, environment: AbstractEnvironment[Any]) -> 
         f"a replay buffer of {_gigabytes(replay)}": replay,
         f"batches of {plain(batch)} trajectories of up to {steps:,} states": batch * steps * step,
     }
+
+
+def check_program(size: int, batch: int) -> str:
+    """Checks that the compiled program of training fits into memory, and says so.
+
+    Args:
+        size: its bytes, as `Trainer.memory` gives them.
+        batch: trajectories per step.
+
+    Raises:
+        InputError: if it does not fit.
+    """
+    memory = device_memory()
+    if size > memory:
+        raise InputError(
+            f"steps with batches of {batch:,} trajectories take {_gigabytes(size)} of memory as "
+            f"compiled, and there are {_gigabytes(memory)}: choose a smaller --batch or "
+            "--parameters"
+        )
+    return f"training takes {size / 1e6:,.1f} MB of memory, of {memory / 1e6:,.0f}"
 
 
 def check_states(states: int, most: int) -> None:

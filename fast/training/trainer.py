@@ -45,7 +45,8 @@ class TrainInfo(NamedTuple):
 class Trainer(NamedTuple):
     """A training method: `init()` gives the first state, `advance(state, n)` does n steps.
 
-    `shapes()` gives the shapes of the first state, without computing it.
+    `shapes()` gives the shapes of the first state, without computing it. `memory(state, n)` gives
+    the bytes that n steps take on a device, from their program, which `advance` then runs.
 
     Step t draws its randomness from the seed and t alone, so a run that is resumed from a saved
     state equals one that was never interrupted.
@@ -54,6 +55,7 @@ class Trainer(NamedTuple):
     init: Callable[[], TrainState]
     advance: Callable[[TrainState, int], tuple[TrainState, TrainInfo]]
     shapes: Callable[[], TrainState]
+    memory: Callable[[TrainState, int], int]
 
 
 def make_trainer(
@@ -93,7 +95,25 @@ def make_trainer(
         lambda state, steps: go(environment, frozen, seeds, state, steps),
         # `eval_shape` of the jitted function: inside another it may have no compiler options.
         lambda: initialise.eval_shape(environment, frozen, seeds),
+        lambda state, steps: program_memory(
+            advance.lower(environment, frozen, seeds, state, steps).compile()
+        ),
     )
+
+
+def program_memory(program: jax.stages.Compiled) -> int:
+    """The bytes that a compiled program takes: what it reads, makes and keeps in between.
+
+    XLA assigns a place to every array while it compiles, so these are no estimate; 0 where XLA
+    does not say.
+    """
+    sizes = program.memory_analysis()
+    if sizes is None:
+        return 0
+    # Results that take the place of an argument count once.
+    results = sizes.output_size_in_bytes - sizes.alias_size_in_bytes
+    total: int = sizes.argument_size_in_bytes + results + sizes.temp_size_in_bytes
+    return total
 
 
 @functools.lru_cache(maxsize=64)

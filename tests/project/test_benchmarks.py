@@ -218,9 +218,15 @@ def test_without_loops_the_bytes_are_those_that_xla_counts() -> None:
 
 
 def test_a_program_over_its_budget_or_that_waits_is_wrong() -> None:
-    for kernels, told, right in ((10, "", True), (11, "", False), (10, "float64", False)):
-        found = gpu_program.checked({"kernels": kernels, "waits": told}, 10)
-        assert found["right"] == right
+    for kernels, told, foreseen, right in (
+        (10, "", 9.1, True),
+        (11, "", 10, False),
+        (10, "float64", 10, False),
+        (10, "", 8.9, False),
+        (10, "", 11.1, False),
+    ):
+        values = {"kernels": kernels, "waits": told, "foreseen MB": foreseen, "peak MB": 10}
+        assert gpu_program.checked(values, 10)["right"] == right
 
 
 def test_without_the_compiler_nothing_is_said_to_be_compiled(

@@ -42,7 +42,7 @@ ELSEWHERE = {
     "fast.training.contexts": "ordinary steps side by side: tests/fast/test_contexts.py",
     "fast.measure.contexts": "means of reports: tests/fast/test_contexts.py",
     "fast.dynamics.in_context": "a case of test_dynamics; used in tests/fast/test_contexts.py",
-    "fast.runs.sizes": "refuses by shapes: tests/fast/test_sizes.py",
+    "fast.runs.sizes": "refuses by sizes: tests/fast/test_sizes.py",
     "pdai.adapters.gfnx": "asks another library: tests/certificates/test_adapters.py",
     "pdai.adapters.torchgfn": "likewise",
     "fast.runs.checkpoints": "reads and writes files: tests/fast/test_runs.py",
