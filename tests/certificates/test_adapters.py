@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pdai
-from pdai.adapters import torchgfn
+from pdai.adapters import gflownet, torchgfn
 from pdai.adapters.stepping import UNIFORM, Logits, SteppedSampler, WayBack
 from reference import InputError
 from reference.problems.grid import Cell
@@ -132,3 +132,104 @@ def test_control_a_reward_that_disagrees_is_refused() -> None:
         pdai.certify(foreign(0.01), GRID)
     with pytest.raises(InputError, match="not drawn backwards"):
         pdai.certify(foreign(), GRID, regime="S")
+
+
+class Environment:
+    """A hypergrid as alexhernandezgarcia/gflownet has it: one state at a time, masks of invalid."""
+
+    action_space = ((1, 0), (0, 1), (0, 0))
+    continuous = False
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def copy(self) -> "Environment":
+        return Environment()
+
+    def reset(self) -> None:
+        self.set_state([0, 0], False)
+
+    def set_state(self, state: list[int], done: bool) -> None:
+        self.state, self.done = state.copy(), done
+
+    def get_mask_invalid_actions_forward(self, state: list[int], done: bool) -> list[bool]:
+        return [done or x == SIDE - 1 for x in state] + [done]
+
+    def get_mask_invalid_actions_backward(self, state: list[int], done: bool) -> list[bool]:
+        return [done or x == 0 for x in state] + [not done]
+
+    def step(self, action: tuple[int, int]) -> Any:
+        if action == (0, 0):
+            self.done = True
+        else:
+            self.state = [x + dx for x, dx in zip(self.state, action, strict=True)]
+        return self.state, action, True
+
+    def action2index(self, action: tuple[int, int]) -> int:
+        return self.action_space.index(action)
+
+    def states2policy(self, states: Any) -> Any:
+        return np.array(states)
+
+    states2proxy = states2policy
+
+
+class Answer:
+    """An array with the methods of a tensor."""
+
+    def __init__(self, values: Any):
+        self.values = values
+
+    def detach(self) -> "Answer":
+        return self
+
+    cpu = double = detach
+
+    def numpy(self) -> Any:
+        return np.asarray(self.values, float)
+
+
+class Agent:
+    env = Environment()
+
+    class proxy:  # noqa: N801  # an object of the library
+        @staticmethod
+        def rewards(states: Any, log: bool) -> Answer:
+            assert log
+            return Answer([math.log(GRID.reward(cell(tuple(x)))) for x in states.tolist()])
+
+    @staticmethod
+    def forward_policy(states: Any) -> Answer:
+        return Answer(WEIGHTS[states[:, 0], states[:, 1]])
+
+    @staticmethod
+    def backward_policy(states: Any) -> Answer:
+        return Answer(np.zeros((len(states), 3)))
+
+
+@pytest.mark.catches(
+    "The end of a trajectory of gflownet counts as a choice of p_B.",
+    "pdai/adapters/gflownet.py",
+    "np.asarray(active) & ~ended",
+    "np.asarray(active) & ended",
+)
+def test_a_sampler_of_gflownet_is_that_of_the_same_rows() -> None:
+    made = gflownet.sampler(Agent, GRID, cell)
+    few, own = pdai.certify(made, GRID), pdai.certify(same, GRID, gives="logits")
+    assert few.tv is not None
+    assert own.tv is not None
+    assert abs(few.tv - own.tv) < Fraction(1, 2**40)
+    ways = [gflownet.sampler(Agent, GRID, cell).draw(500), foreign().draw(500)]
+    assert ways[0].terminals == ways[1].terminals
+    assert ways[0].log_weight == pytest.approx(ways[1].log_weight, abs=1e-6)
+
+
+def test_a_continuous_environment_of_gflownet_is_refused() -> None:
+    class Cube:
+        continuous = True
+
+    class Other:
+        env = Cube()
+
+    with pytest.raises(InputError, match="Cube is continuous"):
+        gflownet.sampler(Other())
