@@ -1,10 +1,12 @@
 (* pdai-check: reads a certificate row by row, runs the extracted Check, or Samples, on it, prints the
-   verdict and what was claimed.  Exit status: 0 accepted, 1 refused, 2 not a certificate.
+   verdict and what was claimed, or draws from its table.  Exit status: 0 accepted, 1 refused, 2 not a
+   certificate, or too few bits.
 
    Each line is written again from the numbers that were read, and must come out as it is in the
    file: the reading below is not trusted, only the writing (text_of_...) and [verdict].          *)
 
 exception Malformed of string
+exception Short of int
 
 let malformed format = Printf.ksprintf (fun text -> raise (Malformed text)) format
 
@@ -232,7 +234,9 @@ let report_samples problem (h : Samples.head) =
     (Z.to_string h.level_num) (Z.to_string h.level_den);
   print_endline "samples are independent draws of p_F: this is assumed, and cannot be checked"
 
-let main channel =
+(* With [draw], the rows of a table are kept and given to it instead of a report.                  *)
+let main ?draw channel =
+  let kept = ref [] in
   let place = ref 0 in
   let next_line () =
     incr place;
@@ -241,7 +245,7 @@ let main channel =
     | line -> line
     | exception End_of_file -> malformed "the file ends here"
   in
-  let next read text_of () =
+  let next read text_of keep () =
     match next_line () with
     | "end" -> (
         match input_char channel with
@@ -250,6 +254,7 @@ let main channel =
     | line ->
         let row, name = labelled read line in
         same (text_of row name) line;
+        keep (row, name);
         Some row
   in
   let print report = function
@@ -259,26 +264,69 @@ let main channel =
   try
     match next_line () with
     | "pdai-samples 1" as first ->
+        if Option.is_some draw then malformed "this certificate has no table to draw from";
         let lines = first :: List.init 8 (fun _ -> next_line ()) in
         let problem, h = samples lines in
         List.iter2 same (text_of_samples problem h) lines;
         print (fun () -> report_samples problem h)
-          (verdict_of_samples h (next sample text_of_sample))
+          (verdict_of_samples h (next sample text_of_sample ignore))
     | first ->
         let lines = first :: List.init 5 (fun _ -> next_line ()) in
         let problem, h = head lines in
         List.iter2 same (text_of_head problem h) lines;
-        print (fun () -> report problem h) (verdict_of_rows h (next row text_of_row))
+        let keep = if Option.is_some draw then fun row -> kept := row :: !kept else ignore in
+        print
+          (fun () ->
+            match draw with None -> report problem h | Some draw -> draw (List.rev !kept))
+          (verdict_of_rows h (next row text_of_row keep))
   with Malformed text -> malformed "line %d: %s" !place text
 
+(* Draws.  [Law.v] is about the states that [Draw.feed] leads to, a bit at a time.                *)
+
+let bits_of channel =
+  let byte = ref 0 and left = ref 0 in
+  fun () ->
+    if !left = 0 then begin
+      byte := input_byte channel;
+      left := 8
+    end;
+    decr left;
+    (!byte lsr !left) land 1 = 1
+
+let draw table bit =
+  let rec from = function
+    | Draw.At x -> x
+    | Draw.Among _ as state -> from (Draw.feed table state (bit ()))
+    | Draw.Lost -> failwith "no table that is accepted comes to this"
+  in
+  from (Draw.start table)
+
+let print_draws count bits kept =
+  let rows, labels = List.split kept in
+  let table = Draw.tabulate rows and labels = Array.of_list labels and bit = bits_of bits in
+  for number = 1 to count do
+    match draw table bit with
+    | x -> print_endline labels.(Z.to_int x)
+    | exception End_of_file -> raise (Short number)
+  done
+
+let opened path = if path = "-" then stdin else open_in_bin path
+
+let usage = "usage: pdai-check CERTIFICATE, or pdai-check --sample COUNT CERTIFICATE [BITS]\n\
+             (- for standard input; BITS is a file, by default /dev/urandom)"
+
 let () =
+  let guarded run =
+    try run () with
+    | Malformed text | Sys_error text -> prerr_endline ("not a certificate: " ^ text); 2
+    | Short draw -> prerr_endline ("the bits end in draw " ^ string_of_int draw); 2
+  in
   exit
-    (match Sys.argv with
-    | [| _; path |] -> (
-        try main (if path = "-" then stdin else open_in_bin path)
-        with Malformed text | Sys_error text ->
-          prerr_endline ("not a certificate: " ^ text);
-          2)
-    | _ ->
-        prerr_endline "usage: pdai-check CERTIFICATE  (- for standard input)";
-        2)
+    (match Array.to_list Sys.argv |> List.tl with
+    | [ path ] -> guarded (fun () -> main (opened path))
+    | "--sample" :: count :: path :: rest
+      when int_of_string_opt count <> None && List.length rest < 2 ->
+        let bits = match rest with [] -> "/dev/urandom" | bits :: _ -> bits in
+        guarded (fun () ->
+            main ~draw:(print_draws (int_of_string count) (opened bits)) (opened path))
+    | _ -> prerr_endline usage; 2)

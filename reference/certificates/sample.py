@@ -1,6 +1,6 @@
 """The table of a certificate as a sampler, exact if its bits are uniform."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from itertools import accumulate
 from pathlib import Path
@@ -19,9 +19,10 @@ Bits = Callable[[int], int]
 class CertifiedSampler:
     """Draws from `p_F` of a certificate, by integers only.
 
-    Each step draws a uniform integer below the denominator of the row, and takes the child whose
-    share of the numerators holds it. So `P(child) = numerator / denominator` exactly, if the bits
-    are independent and uniform.
+    For each step, bits halve [0, 1) until what is left lies within one child's share of the row
+    (Han and Hoshi, 1997). So `P(child) = numerator / denominator` exactly, if the bits are
+    independent and uniform. `pdai-check --sample`, which is proved, draws the same from the same
+    bits.
     """
 
     def __init__(self, rows: list[Row]) -> None:
@@ -60,7 +61,7 @@ class CertifiedSampler:
         nodes = [0]
         while (row := self._rows[nodes[-1]]) is not None:
             denominator, sums, children = row
-            nodes.append(children[bisect_right(sums, below(denominator, bits))])
+            nodes.append(children[place(denominator, sums, bits)])
         return nodes
 
     def draw(self, bits: Bits) -> str:
@@ -68,14 +69,16 @@ class CertifiedSampler:
         return self.labels[self.path(bits)[-1]]
 
 
-def below(bound: int, bits: Bits) -> int:
-    """A uniform integer from 0 to `bound - 1`, by rejection (von Neumann, 1951)."""
-    length = (bound - 1).bit_length()
-    if not length:
-        return 0
-    while (drawn := bits(length)) >= bound:
-        pass
-    return drawn
+def place(denominator: int, sums: list[int], bits: Bits) -> int:
+    """The index of the share that bits lead to, of shares that end at `sums / denominator`."""
+    low = taken = 0
+    while True:
+        # What is left is from low to low + 1, in units of 2^-taken.
+        first = bisect_right(sums, low * denominator >> taken)
+        last = bisect_left(sums, -(-(low + 1) * denominator >> taken))
+        if first == last:
+            return first
+        low, taken = 2 * low + bits(1), taken + 1
 
 
 def numpy_bits(generator: np.random.Generator) -> Bits:

@@ -62,12 +62,23 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
                           "Z.shift_left p 1) Z.one)) h.level_den)", "h.level_num) h.level_den"),
 }  # fmt: skip
 
+# The draws of these are others.
+DOUBLE = "(Z.mul ((fun p -> p) ((fun p -> Z.shift_left p 1) Z.one)) w)"
+DRAW_MUTANTS: dict[str, tuple[str, str, str]] = {
+    "a half that is not doubled": ("draw", f"else (v, (Z.sub {DOUBLE} d))",
+                                   "else (v, (Z.sub d w))"),
+    "the end of a share in both halves": ("draw", f"if Z.leq {DOUBLE} d", f"if Z.lt {DOUBLE} d"),
+    "too much in the lower half": ("draw", f"(lower (Z.sub d {DOUBLE}) steps')",
+                                   "(lower d steps')"),
+    "the first step that is left": ("draw", "| _ :: _ -> Among (d, steps)", "| _ :: _ -> go v"),
+    "steps of probability 0": ("draw", "if Z.lt Z.zero w", "if Z.leq Z.zero w"),
+}  # fmt: skip
+
 
 def build(folder: Path, module: str = "", old: str = "", new: str = "") -> Path:
     """Compiles the program in a folder, with a text of one of its modules replaced."""
-    files = [
-        *(CHECKER / "extracted" / f"{name}.ml" for name in ("spec", "trie", "check", "samples"))
-    ]
+    extracted = ("spec", "trie", "check", "draw", "samples")
+    files = [*(CHECKER / "extracted" / f"{name}.ml" for name in extracted)]
     for file in (*files, CHECKER / "main.ml"):
         source = file.read_text()
         if file.stem == module:

@@ -6,6 +6,7 @@ Without OCaml nothing here can run; `.ci/run` installs it where it can.
 import random
 import shutil
 import subprocess
+from collections import defaultdict
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -15,16 +16,19 @@ import pytest
 
 from reference import History, lift
 from reference.certificates import (
+    CertifiedSampler,
+    Inner,
     Verdict,
     check_certificate,
     find_checker,
     lifted_states,
+    open_certificate,
     program,
     run_checker,
     write_certificate,
 )
 from reference.errors import InputError
-from tests.certificates.corruptions import GOOD, RIGHT, WRONG, claim
+from tests.certificates.corruptions import GOOD, HISTORIES, RIGHT, WRONG, claim
 from tests.certificates.drawn import (
     is_right,
     policy,
@@ -32,8 +36,9 @@ from tests.certificates.drawn import (
     tv_by_trajectories,
     with_a_number_changed,
 )
-from tests.certificates.mutants import CHECKER, MUTANTS, build
+from tests.certificates.mutants import CHECKER, DRAW_MUTANTS, MUTANTS, build
 from tests.certificates.samples import RIGHT_SAMPLES, WRONG_SAMPLES
+from verify.lib.bits import deciding_strings
 
 
 @cache
@@ -124,6 +129,96 @@ def test_program_on_random_histories_and_bounds(checker: Path, path: Path) -> No
             text = path.read_text().replace(f"rounded {10**30}", kept)
             false = claim("<=", tv - Fraction(1, 10**15))(text)
             assert both(checker, path, false) == "refused"
+
+
+# Draws.
+
+
+def law_of(path: Path) -> dict[str, Fraction]:
+    """`p_T` of a table by label, passed on from row to row."""
+    law: dict[str, Fraction] = {}
+    masses = defaultdict(Fraction, {0: Fraction(1)})
+    with open_certificate(path) as (_, rows):
+        for node, row in enumerate(rows):
+            if isinstance(row, Inner):
+                for child, weight in row.steps:
+                    masses[child] += masses[node] * Fraction(weight, row.denominator)
+            else:
+                law[row.label] = masses[node]
+    return law
+
+
+def shares_drawn(checker: Path, path: Path, text: str, length: int) -> dict[str, Fraction]:
+    """The share of each label among all strings of bits, by the program.
+
+    The program gets the strings that decide a draw one after the other, so that one bit too many,
+    or too few, shifts all later draws. Its draws must be those of Python.
+    """
+    path.write_text(text)
+    strings = list(deciding_strings(CertifiedSampler.load(path).draw, length))
+    decided = {bits: label for bits, label in strings if label is not None}
+    stream = "".join(decided)
+    octets = int("0" + stream + "0" * (-len(stream) % 8), 2).to_bytes((len(stream) + 7) // 8, "big")
+    command = [checker, "--sample", str(len(decided)), path, "-"]
+    run = subprocess.run(command, input=octets, capture_output=True, check=False)
+    assert run.stdout.decode().splitlines() == list(decided.values())
+    shares: dict[str, Fraction] = defaultdict(Fraction)
+    for bits, label in decided.items():
+        shares[label] += Fraction(1, 2 ** len(bits))
+    assert sum(shares.values()) == 1 - Fraction(len(strings) - len(decided), 2**length)
+    return shares
+
+
+# With powers of two: masses 1/8; 1/8 + 3/4 1/4; 3/4 3/4.
+DYADIC = GOOD.replace("i 3 4 1 5 2", "i 4 4 1 5 3").replace("TV = 1 10", "TV <= 1 1")
+WIDE = "".join(
+    [
+        "pdai-certificate 1\nproblem wide\nnodes 6\narithmetic exact\nZ 5 1\nTV <= 1 1\n",
+        "i 11 1 0 2 2 3 5 4 3 5 1 | o\n",
+        *(f"t 1 | {x}\n" for x in "vwxyz"),
+        "end\n",
+    ]
+)
+
+
+@needs_ocaml
+def test_draws_of_the_program_have_the_law_of_the_table(checker: Path, path: Path) -> None:
+    assert shares_drawn(checker, path, DYADIC, 5) == law_of(path)
+    rng = random.Random(2)
+    for number in range(10):
+        text = (GOOD, HISTORIES, WIDE)[number] if number < 3 else random_text(rng, path)
+        shares = shares_drawn(checker, path, text, 10)
+        left_open = 1 - sum(shares.values())
+        for label, p in law_of(path).items():
+            assert shares[label] <= p <= shares[label] + left_open
+
+
+def random_text(rng: random.Random, path: Path) -> str:
+    write_certificate(path, *sampler(rng))
+    return path.read_text()
+
+
+@pytest.mark.long
+@needs_ocaml
+@pytest.mark.parametrize("name", DRAW_MUTANTS)
+def test_control_mutants_of_the_sampler_are_caught(name: str, tmp_path: Path) -> None:
+    mutant = build(tmp_path, *DRAW_MUTANTS[name])
+    with pytest.raises(AssertionError):
+        _ = [shares_drawn(mutant, tmp_path / "t", text, 8) for text in (GOOD, HISTORIES, WIDE)]
+
+
+@needs_ocaml
+def test_the_program_says_when_bits_run_out(checker: Path, path: Path) -> None:
+    path.write_text(GOOD)
+    run = subprocess.run(
+        [checker, "--sample", "3", path, "-"], input=b"", capture_output=True, check=False
+    )
+    assert (run.returncode, run.stdout) == (2, b"")
+    assert run.stderr == b"the bits end in draw 1\n"
+    path.write_text(GOOD.replace("TV = 1 10", "TV = 0 1"))
+    refused = subprocess.run([checker, "--sample", "3", path], capture_output=True, check=False)
+    assert refused.returncode == 1
+    assert refused.stdout.startswith(b"refused")
 
 
 @pytest.mark.long
