@@ -40,7 +40,6 @@ ELSEWHERE = {
     "fast.checking.tabular_policy": "part of checking losses",
     "fast.environments.contexts": "stacks ordinary environments: tests/fast/test_contexts.py",
     "fast.training.contexts": "ordinary steps side by side: tests/fast/test_contexts.py",
-    "fast.measure.contexts": "means of reports: tests/fast/test_contexts.py",
     "fast.dynamics.in_context": "a case of test_dynamics; used in tests/fast/test_contexts.py",
     "fast.runs.sizes": "refuses by sizes: tests/fast/test_sizes.py",
     "pdai.adapters.gfnx": "asks another library: tests/certificates/test_adapters.py",
