@@ -44,8 +44,8 @@ def steps(name: str, count: int, *, run: bool, **options: Any) -> Any:
     """A few steps of training: run, or only traced, which checks every shape and type."""
     more = {"replay_capacity": 16} if options.get("replay", "none") != "none" else {}
     dynamics = options.get("dynamics", TASKS[name].defaults.get("dynamics", "markov"))
-    if "latent_size" in option_names(DYNAMICS[dynamics]):
-        more["latent_size"] = 8
+    for size in option_names(DYNAMICS[dynamics]) & {"latent_size", "block_size"}:
+        more[size] = 8
     config = configure(name, **{**COMMON, **more, **SMALL.get(name, {}), **options})
     environment = config.task.make_environment(config.problem(), config.run.max_states)
     trainer = make_trainer(config, environment)
