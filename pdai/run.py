@@ -106,6 +106,11 @@ class Run:
             return load_trained(self.config, self.context)
 
     @property
+    def environment(self) -> AbstractEnvironment[Any]:
+        """The problem as array code."""
+        return self._trained[0]
+
+    @property
     def enumeration(self) -> Enumeration | None:
         """The problem, enumerated; None if it is too large."""
         setup = self._loaded[0]

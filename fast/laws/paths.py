@@ -229,11 +229,12 @@ def _corrected(
     start_key, chain_key = jax.random.split(key)
     start = rollout(policy, environment, start_key, SAMPLE_BLOCK)
     chains = Chains(*start, jnp.zeros(SAMPLE_BLOCK, jnp.int32))
-    chains, _ = lax.scan(
-        lambda chains, key: (step_chains(policy, environment, chains, key), None),
-        chains,
-        jax.random.split(chain_key, steps),
-    )
+
+    def move(chains: Chains, key: jax.Array) -> tuple[Chains, None]:
+        after = step_chains(policy, environment, chains.trajectories.final, key)
+        return after._replace(accepted=chains.accepted + after.accepted), None
+
+    chains, _ = lax.scan(move, chains, jax.random.split(chain_key, steps))
     return _paths(chains.trajectories, chains.steps), chains.accepted
 
 

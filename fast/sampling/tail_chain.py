@@ -24,7 +24,7 @@ class Chains(NamedTuple):
     Attributes:
         trajectories: the trajectories.
         steps: the terms of balance along them.
-        accepted: the number of accepted proposals of each chain.
+        accepted: the number of accepted proposals of each chain: of a step, 0 or 1.
     """
 
     trajectories: Trajectories
@@ -33,20 +33,20 @@ class Chains(NamedTuple):
 
 
 def step_chains(
-    policy: Policy, environment: AbstractEnvironment[Any], chains: Chains, key: PRNGKeyArray
+    policy: Policy, environment: AbstractEnvironment[Any], states: Any, key: PRNGKeyArray
 ) -> Chains:
     """A step of every chain; not for a `p_B` that reads latents.
 
     Args:
         policy: `p_F`, which proposes tails, and `p_B`.
         environment: the state graph.
-        chains: the chains before the step.
+        states: the terminal states before the step.
         key: the random key of the step.
     """
     back_key, cut_key, tail_key, accept_key = jax.random.split(key, 4)
-    batch = len(chains.accepted)
+    batch = len(jax.tree.leaves(states)[0])
     draws = uniforms(back_key, environment, batch)
-    old = sample_backward(policy, environment, chains.trajectories.final, draws)
+    old = sample_backward(policy, environment, states, draws)
     length = old.active.sum(1)
     kept = jnp.floor(jax.random.uniform(cut_key, (batch,)) * length).astype(jnp.int32)
     new = regrow(policy, environment, old, kept, uniforms(tail_key, environment, batch))
@@ -60,7 +60,7 @@ def step_chains(
         return jnp.where(accepted.reshape(-1, *(1,) * (a.ndim - 1)), a, b)
 
     trajectories, steps = jax.tree.map(choose, (new, after), (old, before))
-    return Chains(trajectories, steps, chains.accepted + accepted)
+    return Chains(trajectories, steps, accepted.astype(jnp.int32))
 
 
 def _log_weight(steps: Steps, kept: Int[Array, " batch"]) -> Float[Array, " batch"]:

@@ -2,13 +2,16 @@
 
 import math
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
 import pdai
 from pdai.adapters import gflownet, torchgfn
+from pdai.adapters.blackjax import kernel
 from pdai.adapters.stepping import UNIFORM, Logits, SteppedSampler, WayBack
 from reference import InputError
 from reference.problems.grid import Cell
@@ -233,3 +236,19 @@ def test_a_continuous_environment_of_gflownet_is_refused() -> None:
 
     with pytest.raises(InputError, match="Cube is continuous"):
         gflownet.sampler(Other())
+
+
+@pytest.mark.long
+def test_a_run_is_a_kernel_that_scans(tmp_path: Path) -> None:
+    run = pdai.train("lines", length=4, dynamics="gru", steps=2, out=tmp_path / "run")
+    chain = kernel(run)
+    start = chain.init(chain.position(run.law().labels[0]))
+    keys = jax.random.split(jax.random.key(0), 64)
+    last, info = jax.lax.scan(lambda state, key: chain.step(key, state), start, keys)
+    (end,) = chain.labels(jax.tree.map(lambda leaf: leaf[None], last.position))
+    assert float(last.logdensity) == pytest.approx(math.log(run.problem.reward(end)))
+    assert 0 < info.is_accepted.mean() <= 1
+    options = {"dynamics": "gru", "p_b": "lifted", "steps": 2}
+    lifted = pdai.train("lines", length=4, **options, out=tmp_path / "lifted")
+    with pytest.raises(InputError, match="no trajectory can be drawn backwards"):
+        kernel(lifted)

@@ -27,7 +27,6 @@ from fast.policies.policy import Policy, Sampler
 from fast.sampling.actions import Exploration
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.replay import Buffer, add, empty_buffer
-from fast.sampling.tail_chain import Chains
 from fast.sampling.trajectories import Trajectories
 from fast.stochastic.densities import Normal
 from fast.stochastic.policy import StochasticPolicy, features_of
@@ -258,7 +257,6 @@ ARGUMENTS: dict[str, Callable[[World], Any]] = {
     "fast.dynamics.state_table.with_table.outputs": lambda w: w.normal(BATCH, 3),
     "old": lambda w: w.trajectories,
     "kept": lambda w: jnp.arange(BATCH) % 2,
-    "chains": lambda w: Chains(w.trajectories, None, jnp.zeros(BATCH, jnp.int32)),  # type: ignore[arg-type]
     "fast.policies.backward.LearnedBackward.self": learned,
     "fast.policies.backward.LiftedBackward.log_p_b.outputs": lambda w: w.normal(BATCH, 3),
     "fast.policies.backward.LiftedBackward.self": lambda w: LiftedBackward(3),

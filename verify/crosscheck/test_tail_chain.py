@@ -10,8 +10,9 @@ from fast.laws.exact_policy import exact_policy
 from fast.laws.paths import corrected_terminals
 from fast.laws.walk import base_log_p_b
 from fast.sampling.forward import sample_trajectories
-from fast.sampling.tail_chain import Chains, regrow, step_chains
-from fast.sampling.trajectories import Trajectories, uniforms
+from fast.sampling.tail_chain import regrow, step_chains
+from fast.sampling.trajectories import uniforms
+from pdai.adapters.blackjax import kernel_of
 from reference import RATIONAL, BackwardPolicy, marginal
 from reference.tail_chain import tail_chain
 from verify.crosscheck.instances import make_instance, random_policy
@@ -61,9 +62,8 @@ def test_frequencies_of_a_step_are_those_of_the_exact_matrix(
     key = jax.random.key(3)
     drawn, _ = sample_trajectories(policy, environment, uniforms(key, environment, 1))
     (start,) = decode_all(environment, drawn.final)
-    many: Trajectories = jax.tree.map(lambda leaf: jnp.repeat(leaf, DRAWS, 0), drawn)
-    chains = Chains(many, None, jnp.zeros(DRAWS, jnp.int32))  # type: ignore[arg-type]
-    ends = jax.jit(step_chains)(policy, environment, chains, key).trajectories.final
+    many = jax.tree.map(lambda leaf: jnp.repeat(leaf, DRAWS, 0), drawn.final)
+    ends = jax.jit(step_chains)(policy, environment, many, key).trajectories.final
     counts = np.zeros(len(labels))
     for x in decode_all(environment, ends):
         counts[labels.index(x)] += 1
@@ -71,6 +71,16 @@ def test_frequencies_of_a_step_are_those_of_the_exact_matrix(
     deviation = np.sqrt(exact * (1 - exact) / DRAWS)
     # Five deviations of each state: a false alarm in 10^5 runs or so, and the seed is fixed.
     assert (np.abs(counts / DRAWS - exact) <= 5 * deviation + 1e-9).all()
+    # The same step in the shape of blackjax, with a key for each chain.
+    chain = kernel_of(policy, environment)
+    first_state = chain.init(chain.position(start))
+    keys = jax.random.split(key, DRAWS)
+    states, info = jax.jit(jax.vmap(chain.step, (0, None)))(keys, first_state)
+    alone = np.bincount(
+        [labels.index(x) for x in chain.labels(states.position)], minlength=len(labels)
+    )
+    assert (np.abs(alone / DRAWS - exact) <= 5 * deviation + 1e-9).all()
+    assert 0 < info.is_accepted.mean() < 1
     # Eight steps from the sampler's own law, whose chains are independent.
     matrix, first = np.array(rows, float), np.array(marginal(forward), float)
     law = first @ np.linalg.matrix_power(matrix, 8)
