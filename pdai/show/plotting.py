@@ -68,6 +68,9 @@ LOOKS: dict[str, Look] = {
     "Markovian, 3 layers": Look("#56B4E9", marker="h"),
     "SRWM": KINDS["srwm"],
     "SRWM+": _SRWM_PLUS,
+    "SRWM, block": _SRWM_PLUS,
+    "SRWM, block, reset": _STILL,
+    "Markovian, block": Look("#332288", "--", "o", is_filled=False),
     "GRU+": _GRU_PLUS,
     "GRU+ reset": Look("#66C2A5", "--", "^", is_filled=False),
     # A Markovian network fitted to GRU+.
