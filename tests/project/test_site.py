@@ -73,7 +73,7 @@ def test_the_api_has_every_room() -> None:
 
 def test_pictures_are_drawn() -> None:
     drawn = pictures.pictures()
-    names = {"graph", "lift", "policy", "hole", "ppo", "ways"}
+    names = {"graph", "lift", "policy", "hole", "ppo", "prefix", "ways"}
     assert set(drawn) == {f"{name}.svg" for name in names}
     assert all(text.startswith("<svg") for text in drawn.values())
     # The lift has two states above c.
