@@ -1,8 +1,8 @@
 """Seconds until a sampler is near: `python benchmarks/time_to_tv.py [--seeds 5] [--only six6]`.
 
-Processor seconds until the exact TV of terminal states is below each distance (the first seed of a
-process compiles, the others use its programs), at log-spaced steps of one training of the default length, whose rate falls to zero at its
-end. Contestants: the task's defaults as they were before
+Processor seconds until the exact TV of terminal states is below each distance, at log-spaced steps
+of one training of the default length, whose rate falls to zero at its end; the first seed of a
+process compiles, the others use its programs. Contestants: the task's defaults as they were before
 tables, annealing and learned `p_B`; as they are; the same with memory; and `pdai.solve`, which is
 exact. Every task here can be enumerated, so TV is exact and is not timed.
 """
