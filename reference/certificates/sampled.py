@@ -28,14 +28,11 @@ from math import ceil, floor, lcm, prod
 from pathlib import Path
 from typing import NamedTuple
 
-from flint import arb
-
 from reference.certificates.betting import Interval
 from reference.certificates.check import RefusedError, Verdict, verdict_of
 from reference.certificates.format import check_writable
 from reference.certificates.reading import Lines
 from reference.errors import InputError
-from reference.fields.balls import enclose
 from reference.files import reading, replacing
 
 # Bets are these over `GRAIN`: from 1.6^-18 on in steps of 1.6 to 1.6^12, then in steps of 16.
@@ -275,8 +272,10 @@ def write_samples(
     Raises:
         InputError: if a number is too long for the file, or a sample is refused.
     """
+    from reference.fields.balls import BALL, enclose
+
     # Rewards that are given by their logarithm are within 2^-51, and so is their sum.
-    low, high = (enclose(arb(z).exp())[side] for side, z in enumerate(log_z))
+    low, high = (enclose(BALL.convert(Fraction(z)).exp())[side] for side, z in enumerate(log_z))
     low, high = low * (1 - Fraction(1, 2**50)), high * (1 + Fraction(1, 2**50))
     common, odds = lcm(low.denominator, high.denominator), Fraction(repr(level))
     scale = 2 ** (BITS + ceil(1 / odds).bit_length())

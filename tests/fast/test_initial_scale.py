@@ -41,7 +41,7 @@ FORMS: dict[str, dict[str, Any]] = {
     "self-referential": {"dynamics": "self-referential", "heads": 4},
     "self-referential, in a block": {"dynamics": "self-referential", "block": True},
 }
-OTHERS = ["gru", "lstm", "rnn", "mingru", "linear", "linear-markov", "markov"]
+OTHERS = ["gru", "lstm", "rnn", "mingru", "linear", "linear-markov", "markov", "markov-block"]
 
 # What is compared is a scale; unoptimised machine code is made several times faster.
 jit = functools.partial(
