@@ -125,7 +125,7 @@ def measured(compiled: Any, target: Target, steps: int = 1) -> dict[str, Any]:
 
 
 def is_near(foreseen: float, peak: float) -> bool:
-    """Whether a prediction is within a tenth of the truth."""
+    """True if a prediction is within a tenth of the peak."""
     return abs(foreseen - peak) <= 0.1 * peak
 
 

@@ -80,7 +80,7 @@ def starting_in_context(network: AbstractDynamics[Any], size: int) -> AbstractDy
         return network
     if not isinstance(network, WithHead):
         return StartsInContext(network, size)
-    told: WithHead[Any] = eqx.tree_at(
+    starting: WithHead[Any] = eqx.tree_at(
         lambda tree: tree.dynamics, network, StartsInContext(network.dynamics, size)
     )
-    return told
+    return starting

@@ -153,7 +153,7 @@ class PhylogenyEnvironment(AbstractSizedEnvironment[ForestState]):
         return jnp.maximum(jnp.max(jnp.where(above, state.joined, 0), axis=1), self._leaves)
 
     def _is_least(self, state: ForestState) -> Bool[Array, " taxa"]:
-        """Whether each leaf is the least of its tree."""
+        """True for each leaf that is the least of its tree."""
         return self._tops(state) & (self._leaves - 1) == 0
 
 

@@ -54,8 +54,8 @@ def joint_report(reports: Mapping[str, Report], held_out: Sequence[str]) -> Repo
 def _worst(reports: Mapping[str, Report]) -> str | None:
     """The context with the largest TV of the first seed; None where one is unknown."""
     distances = {name: report.learned[0].tv for name, report in reports.items()}
-    known = {name: tv.mean for name, tv in distances.items() if tv is not None}
-    return max(known, key=known.__getitem__) if len(known) == len(reports) else None
+    means = {name: tv.mean for name, tv in distances.items() if tv is not None}
+    return max(means, key=means.__getitem__) if len(means) == len(reports) else None
 
 
 def _mean(figures: Iterable[Figures]) -> Figures:

@@ -82,8 +82,8 @@ class _Steps:
 
     def ends(self, states: Sequence[State]) -> tuple[list[Hashable], Floats]:
         proxies = self.env.states2proxy([state for state, _ in states])
-        given = self.agent.proxy.rewards(proxies, log=True)
-        log_reward: Floats = given.detach().cpu().double().numpy()
+        rewards = self.agent.proxy.rewards(proxies, log=True)
+        log_reward: Floats = rewards.detach().cpu().double().numpy()
         return self.keys(states), log_reward
 
     def _state(self) -> Any:

@@ -223,8 +223,8 @@ class Inspect:
 
             check_picture(self.draw)
         is_run = Path(self.problem).is_dir()
-        given = load(self.problem).problem if is_run else self.problem
-        problem = as_problem(given, self.context)
+        own = load(self.problem).problem if is_run else self.problem
+        problem = as_problem(own, self.context)
         with slow(f"enumerating {self.problem}"):
             inspection = inspect_problem(problem, self.max_nodes)
         show_rows(f"{inspection.name} breaks no rule", inspection.rows(), inspection.hint)

@@ -161,9 +161,9 @@ def distances(contexts: Contexts, policy: Any) -> list[float]:
     """TV in each context."""
     made = []
     for number, problem in enumerate(contexts_of(Chains()).values()):
-        found = enumerate_environment(problem, contexts.at(number))
-        law = exact_law(policy, found, float64=True).probabilities
-        made.append(float(abs(law - target_law(found)).sum() / 2))
+        nodes = enumerate_environment(problem, contexts.at(number))
+        law = exact_law(policy, nodes, float64=True).probabilities
+        made.append(float(abs(law - target_law(nodes)).sum() / 2))
     return made
 
 
