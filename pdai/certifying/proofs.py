@@ -19,7 +19,7 @@ from reference.certificates.statement import Line
 from reference.certificates.sums import ExactPath
 from reference.errors import InputError
 from reference.loading import name_of
-from reference.problems.base import AskedProblem
+from reference.problems.base import AskedProblem, kind_of_problem
 
 
 def checked_claim(path: str | Path, check: Callable[[str | Path], Verdict]) -> Verdict:
@@ -77,7 +77,7 @@ def samples_proof(
         )
         for x, forward, backward in paths
     ]
-    name = name_of(type(problem))
+    name = name_of(kind_of_problem(problem))
     claim = write_samples(path, samples, log_z, interval, level, problem=name)
     verdict = checked_claim(path, check_samples)
     bounds = Line("TV", claim, "bound").text()
