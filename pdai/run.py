@@ -17,12 +17,12 @@ from fast.laws.samples import MAX_SAMPLES
 from fast.laws.samples import Law as Law
 from fast.laws.samples import Samples as Samples
 from fast.measure.report import Report
-from fast.policies.policy import Policy
+from fast.policies.policy import AnyPolicy, Policy
 from fast.runs.checkpoints import run_records, save_checkpoint
 from fast.runs.display import Display, slow
 from fast.runs.files import free_folder
 from fast.runs.folder import create_run, load_config, row_of_seed
-from fast.runs.frozen import arithmetic, load_trained, number_of_context, tables_digest
+from fast.runs.frozen import arithmetic, load_trained, tables_digest
 from fast.runs.job import load_run, removed_on_failure, resume, unfinished
 from fast.runs.records import load_law, read_report
 from fast.runs.setup import Setup
@@ -42,6 +42,20 @@ Floats = npt.NDArray[np.float64]
 
 # The figures of a record that have one value per seed.
 BY_SEED = ("loss", "log_z", "tv")
+
+
+def proposing(policy: AnyPolicy, owner: str, fix: str) -> Policy:
+    """A policy whose trajectories can be drawn backwards.
+
+    Raises:
+        InputError: of the owner with that fix, if its latent is random, or `p_B` reads it.
+    """
+    if not isinstance(policy, Policy) or policy.backward.reads_latent:
+        raise InputError(
+            f"{owner} has a random latent or a p_B that reads it, so no trajectory can be drawn "
+            f"backwards: {fix}"
+        )
+    return policy
 
 
 class Run:
@@ -113,9 +127,7 @@ class Run:
     @property
     def enumeration(self) -> Enumeration | None:
         """The problem, enumerated; None if it is too large."""
-        setup = self._loaded[0]
-        number_of_context(setup.trained_on, "")
-        return setup.enumeration
+        return self._loaded[0].at("").enumeration
 
     @checked
     def policy(self, seed: int | None = None) -> Policy:
@@ -153,11 +165,7 @@ class Run:
             policy = state.policy(row)
             if not correct:
                 return drawn_terminals(policy, environment, count, seed)
-            if not isinstance(policy, Policy) or policy.backward.reads_latent:
-                raise InputError(
-                    f"correct is {correct}, but {self!r} has a random latent or a p_B that reads "
-                    "it, so no trajectory can be drawn backwards: leave it out"
-                )
+            policy = proposing(policy, f"correct is {correct}, but {self!r}", "leave it out")
             drawn, accepted = corrected_terminals(policy, environment, count, seed, correct)
             print(
                 f"corrected by {correct:,} steps of a chain: {accepted.mean():.1%} of the "

@@ -11,7 +11,7 @@ from fast.laws.terminal_law import exact_law, has_exact_law, target_law
 from fast.policies.policy import AnyPolicy
 from fast.runs.display import slow
 from fast.runs.folder import load_config, row_of_seed
-from fast.runs.frozen import arithmetic, number_of_context
+from fast.runs.frozen import arithmetic
 from fast.runs.job import load_run, unfinished
 from reference.errors import InputError, TooLargeError
 from reference.fields.field import RATIONAL
@@ -89,7 +89,7 @@ def audit(
     row = row_of_seed(folder, config.run, seed, "seed")
     with arithmetic(config.run.precision):
         setup, state, _ = load_run(config, context)
-        number_of_context(setup.trained_on, "")
+        setup = setup.at("")
         with slow("summing the law over all states or trajectories"):
             result = _audit(state.policy(row), setup.enumeration, str(folder))
         return replace(result, unfinished=unfinished(state, config.optimiser.steps))

@@ -55,8 +55,10 @@ class Setup(NamedTuple):
     def at(self, name: str) -> "Setup":
         """The objects of the run in one of its contexts, whose problem is an ordinary one.
 
+        Without contexts, the name is "", and these are the objects themselves.
+
         Raises:
-            InputError: if there is no such context.
+            InputError: if there is no such context, or there are some and none is named.
         """
         number = number_of_context(self.trained_on, name)
         if self.contexts is None:

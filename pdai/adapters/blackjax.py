@@ -11,8 +11,7 @@ from fast.environments import AbstractEnvironment
 from fast.laws.enumeration import decode_all
 from fast.policies.policy import Policy
 from fast.sampling.tail_chain import step_chains
-from pdai.run import Run
-from reference.errors import InputError
+from pdai.run import Run, proposing
 
 
 class KernelState(NamedTuple):
@@ -59,12 +58,7 @@ def kernel(run: Run, seed: int | None = None) -> Kernel:
     Raises:
         InputError: if the latent is random, or `p_B` reads it.
     """
-    policy = run.policy(seed)
-    if not isinstance(policy, Policy) or policy.backward.reads_latent:
-        raise InputError(
-            f"{run!r} has a random latent or a p_B that reads it, so no trajectory can be drawn "
-            "backwards: train with another --p-b or --dynamics"
-        )
+    policy = proposing(run.policy(seed), repr(run), "train with another --p-b or --dynamics")
     return kernel_of(policy, run.environment)
 
 

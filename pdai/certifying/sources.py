@@ -32,6 +32,7 @@ from reference.certificates.recorded import (
     REWARD_TOLERANCE,
     Record,
     Recorded,
+    check_mass,
     priced,
     read_record,
 )
@@ -256,11 +257,7 @@ class LogProbSource(SamplerSource):
         values = [Fraction(math.exp(min(log, 1.0))) for log in self._log_prob.many(labels)]
         total = sum(values, start=Fraction(0))
         gap = float(abs(total - 1))
-        if total > 1 + EXCESS:
-            raise InputError(
-                f"the probabilities of the {len(labels):,} terminal states sum to "
-                f"{float(total):.6g}, more than 1: log_prob must be normalised, in nats"
-            )
+        check_mass(float(total), f"the {len(labels):,} terminal states")
         off = f"the probabilities, as answered, are divided by their sum, 1 up to {small(gap)}"
         if total < 1 - EXCESS:
             off = "the probability that is missing lies outside of the terminal states"

@@ -19,10 +19,10 @@ checks the numbers.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 from reference.errors import InputError
 from reference.files import replacing
@@ -81,6 +81,11 @@ class Header(NamedTuple):
         """The claim, if its denominator is positive."""
         return Claim(self.relation, Fraction(self.tv_numerator, self.tv_denominator))
 
+    @property
+    def numbers(self) -> tuple[int | None, ...]:
+        """Every number of the header."""
+        return (*self[1:5], *self[6:])
+
     def lines(self) -> list[str]:
         """The lines of the header."""
         return [
@@ -130,7 +135,37 @@ class Terminal(NamedTuple):
 Row = Inner | Terminal
 
 
-def write_rows(path: Path | str, header: Header, rows: Iterable[Row]) -> None:
+class Head(Protocol):
+    """The header of a certificate of either kind."""
+
+    @property
+    def problem(self) -> str:
+        """The name of the problem."""
+
+    @property
+    def numbers(self) -> Sequence[int | None]:
+        """Every number of the header."""
+
+    def lines(self) -> list[str]:
+        """The lines of the header."""
+
+
+class Labelled(Protocol):
+    """A line below the header."""
+
+    @property
+    def label(self) -> str:
+        """The label at its end."""
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """The numbers of which none may be too long."""
+
+    def line(self) -> str:
+        """The line of the file."""
+
+
+def write_rows(path: Path | str, header: Head, rows: Iterable[Labelled]) -> None:
     """Writes a certificate; a kill leaves either the old file or the new one.
 
     Raises:
@@ -138,16 +173,15 @@ def write_rows(path: Path | str, header: Header, rows: Iterable[Row]) -> None:
             written.
     """
     with replacing(Path(path)) as file:
-        check_writable(header.problem, (*header[1:5], *header[6:]))
+        _check_writable(header.problem, header.numbers)
         file.write(("\n".join(header.lines()) + "\n").encode("ascii"))
         for row in rows:
-            check_writable(row.label, row.numbers)
+            _check_writable(row.label, row.numbers)
             file.write((row.line() + "\n").encode("ascii"))
         file.write(b"end\n")
 
 
-def check_writable(label: str, numbers: Iterable[int | None]) -> None:
-    """Raises InputError if a label or a number of a line is too long to be read back."""
+def _check_writable(label: str, numbers: Iterable[int | None]) -> None:
     if not LABEL.fullmatch(label):
         raise InputError(
             f"certificate: the label {label[:60]!r} must be 1 to {MAX_LABEL:,} printable ASCII "

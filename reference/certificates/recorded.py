@@ -162,16 +162,23 @@ def priced(record: Record, problem: Any) -> Record:
             raise InputError(
                 f"{shown(x)} has the {PRICED} {by_state[x]:g} and {log:g}: one sampler has one"
             )
-    total = math.fsum(math.exp(min(log, 1.0)) for log in by_state.values())
-    if total > 1 + EXCESS:
-        raise InputError(
-            f"the probabilities of {len(by_state):,} distinct samples sum to {total:.6g}, more "
-            f"than 1: {PRICED} must be a normalised log-probability, in nats"
-        )
+    check_mass(
+        math.fsum(math.exp(min(log, 1.0)) for log in by_state.values()),
+        f"{len(by_state):,} distinct samples",
+    )
     own = LogRewards(problem)
     reward = np.array([own(x).value for x in record.terminals])
     columns = dict(zip(NUMBERS, (logs, np.zeros(len(logs)), reward), strict=True))
     return Record(record.terminals, columns)
+
+
+def check_mass(total: float, of: str) -> None:
+    """Raises InputError if probabilities of distinct states sum to more than 1."""
+    if total > 1 + EXCESS:
+        raise InputError(
+            f"the probabilities of {of} sum to {total:.6g}, more than 1: {PRICED} must be a "
+            "normalised log-probability, in nats"
+        )
 
 
 class Recorded:

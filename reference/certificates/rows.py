@@ -106,7 +106,7 @@ def exact_row(row: Sequence[float]) -> list[Fraction]:
     """The exact probabilities of a closed row, with the sum one."""
     exact = [Fraction(p) for p in row]
     largest = row.index(max(row))
-    exact[largest] += 1 - sum(exact)
+    exact[largest] = exact_entry(row, largest)
     return exact
 
 

@@ -30,10 +30,10 @@ from typing import NamedTuple
 
 from reference.certificates.betting import Interval
 from reference.certificates.check import RefusedError, Verdict, verdict_of
-from reference.certificates.format import check_writable
+from reference.certificates.format import write_rows
 from reference.certificates.reading import Lines
 from reference.errors import InputError
-from reference.files import reading, replacing
+from reference.files import reading
 
 # Bets are these over `GRAIN`: from 1.6^-18 on in steps of 1.6 to 1.6^12, then in steps of 16.
 GRAIN = 2**40
@@ -61,6 +61,11 @@ class SamplesHeader(NamedTuple):
     weights: int
     won_low: int
     won_high: int
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Every number of the header."""
+        return self[1:]
 
     def lines(self) -> list[str]:
         """The lines of the header."""
@@ -204,7 +209,7 @@ def _check(h: SamplesHeader, samples: Iterable[Sample]) -> None:
 
 
 class Values:
-    """What is bet on, of each sample, in multiples of `1 / scale`, rounded down.
+    """The two values of each sample that are bet on, in multiples of `1 / scale`, rounded down.
 
     Attributes:
         count: the number of samples.
@@ -231,7 +236,7 @@ class Values:
 
 
 def capital(h: SamplesHeader, mean: int, values: Iterable[int]) -> int:
-    """What all bets have won together against a mean, from half of the level on.
+    """The capital of all bets together against a mean; they begin with half of the level.
 
     Args:
         h: the header, of which scale, level and the denominator of TV are used.
@@ -296,13 +301,7 @@ def write_samples(
         won_low=won_low,
         won_high=won_high,
     )
-    check_writable(problem, header[1:])
-    with replacing(Path(path)) as file:
-        file.write(("\n".join(header.lines()) + "\n").encode("ascii"))
-        for sample in samples:
-            check_writable(sample.label, sample.numbers)
-            file.write((sample.line() + "\n").encode("ascii"))
-        file.write(b"end\n")
+    write_rows(path, header, samples)
     return Interval(below / unit, 1 - above / unit)
 
 

@@ -31,8 +31,9 @@ class PathSums:
     def __init__(self, count: int, exact: list[ExactPath] | None = None):
         self.log_p_f, self.log_p_b, self.size = np.zeros((3, count))
         self.widest, self._exact = 0, exact
-        self._forward: list[list[Fraction]] = [[] for _ in range(count)]
-        self._backward: list[list[Fraction]] = [[] for _ in range(count)]
+        kept = 0 if exact is None else count
+        self._forward: list[list[Fraction]] = [[] for _ in range(kept)]
+        self._backward: list[list[Fraction]] = [[] for _ in range(kept)]
 
     def add_step(self, sums: Floats, rows: Floats, chosen: Ints, active: Any) -> None:
         """Adds the chosen entries of the active rows to `log_p_f` or `log_p_b`, as `add` does."""

@@ -158,6 +158,12 @@ class Setup(NamedTuple):
     inputs: Mapping[str, str] = NONE
 
 
+def open_places(values: Sequence[object], empty: object, order: Order) -> list[int]:
+    """The places of a state that may be set next: all that are empty, or the first of them."""
+    places = [i for i, value in enumerate(values) if value == empty]
+    return places[:1] if order == "fixed" else places
+
+
 def count_words(letters: int, length: int) -> int:
     """The number of strings of at most `length` letters."""
     return sum(letters**n for n in range(length + 1))

@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 
 from reference.arguments import check_fields
 from reference.errors import InputError, TooLargeError, check_integer, plain
-from reference.problems.base import Order, Setup, count_assignments
+from reference.problems.base import Order, Setup, count_assignments, open_places
 from reference.problems.closed_form import Summed, check_count, seeded
 
 MAX_VERTICES = 1_024
@@ -89,12 +89,9 @@ class HardCore(Summed):
     def children(self, state: Sites) -> tuple[Sites, ...]:
         """The states with one more vertex decided: the first open one, or any."""
         x = state.values
-        places = [v for v, value in enumerate(x) if value < 0]
-        if self.order == "fixed":
-            places = places[:1]
         return tuple(
             Sites((*x[:v], value, *x[v + 1 :]))
-            for v in places
+            for v in open_places(x, -1, self.order)
             for value in (0, 1)
             if not value or all(x[u] < 1 for u in self._neighbours[v])
         )
@@ -102,6 +99,11 @@ class HardCore(Summed):
     def reward(self, terminal: Sites) -> Fraction:
         """`fugacity^(number of occupied vertices)`."""
         return self.fugacity ** sum(terminal.values)
+
+    @property
+    def _weight(self) -> tuple[int, int]:
+        """The weights of an empty and of an occupied vertex, as integers."""
+        return self.fugacity.denominator, self.fugacity.numerator
 
     @cached_property
     def _neighbours(self) -> tuple[tuple[int, ...], ...]:
@@ -147,7 +149,7 @@ class HardCore(Summed):
                     f"than {MAX_ENTRIES:,} independent sets in all: number the vertices along the "
                     "shorter side of a strip (fewer columns than rows)"
                 )
-        weight = self.fugacity.denominator, self.fugacity.numerator
+        weight = self._weight
         for k in reversed(range(self.vertices)):
             for mask in seen[k]:
                 seen[k][mask] = sum(weight[x] * seen[k + 1][m] for x, m in self.moves(k, mask))
@@ -159,7 +161,7 @@ class HardCore(Summed):
 
     def occupation_probabilities(self) -> tuple[Fraction, ...]:
         """For each vertex, the probability that it is occupied."""
-        weight = self.fugacity.denominator, self.fugacity.numerator
+        weight = self._weight
         before, result = {0: 1}, []
         for k in range(self.vertices):
             after, occupied = dict.fromkeys(self.completions[k + 1], 0), 0
@@ -184,7 +186,7 @@ class HardCore(Summed):
 
     def sample(self, count: int, seed: int) -> list[Sites]:
         """Independent samples of the target, vertex by vertex, drawn with integers alone."""
-        rng, weight = seeded(seed), (self.fugacity.denominator, self.fugacity.numerator)
+        rng, weight = seeded(seed), self._weight
         samples = []
         for _ in range(check_count(count)):
             mask, values = 0, []

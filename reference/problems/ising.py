@@ -10,7 +10,7 @@ import numpy as np
 
 from reference.arguments import check_fields
 from reference.errors import InputError, check_integer, check_seed
-from reference.problems.base import Order, Setup, count_assignments, dyadic
+from reference.problems.base import Order, Setup, count_assignments, dyadic, open_places
 from reference.problems.closed_form import Enclosure, check_count
 
 if TYPE_CHECKING:
@@ -57,9 +57,7 @@ class OneByOne(ABC):
     def children(self, state: Spins) -> tuple[Spins, ...]:
         """The states with one more spin set: the first open one, or any."""
         x = state.values
-        places = [i for i, spin in enumerate(x) if not spin]
-        if self.order == "fixed":
-            places = places[:1]
+        places = open_places(x, 0, self.order)
         return tuple(Spins((*x[:i], spin, *x[i + 1 :])) for i in places for spin in (-1, 1))
 
 

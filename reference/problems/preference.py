@@ -22,7 +22,7 @@ from reference.errors import (
     shown,
 )
 from reference.fields.field import gamma
-from reference.problems.base import Order, Setup, count_assignments, dyadic
+from reference.problems.base import Order, Setup, count_assignments, dyadic, open_places
 from reference.problems.closed_form import Enclosure, check_count
 
 # The largest score whose sigmoid, exp(-87) at its smallest, is a normal float32.
@@ -146,9 +146,7 @@ class Preference:
     def children(self, state: Weights) -> tuple[Weights, ...]:
         """The states with one more component: the first open one, or any."""
         w = state.components
-        places = [i for i, value in enumerate(w) if value is None]
-        if self.order == "fixed":
-            places = places[:1]
+        places = open_places(w, None, self.order)
         return tuple(
             Weights((*w[:i], value, *w[i + 1 :]))
             for i in places

@@ -206,14 +206,13 @@ PHO4 = Setup(
     defaults=OPTIONS,
     reads_file=True,
 )
-QM9 = Setup(
-    "qm9",
-    "Molecules of five of 11 blocks, put on at either end; the table of scores is yours to bring.",
-    TableSequences.load,
-    lambda task: count_words(11, 5),
-    seen=("last",),
-    renamed={"path": "table"},
+QM9 = PHO4._replace(
+    name="qm9",
+    about=(
+        "Molecules of five of 11 blocks, put on at either end; the table of scores is yours "
+        "to bring."
+    ),
+    make=TableSequences.load,
+    states=lambda task: count_words(11, 5),
     usual={"table": Path("qm9_5.npz")},
-    defaults=OPTIONS,
-    reads_file=True,
 )
