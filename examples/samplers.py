@@ -8,6 +8,7 @@ refused with a probability of at most 1e-9. Run it with
 
 import math
 import random
+from collections import Counter
 from collections.abc import Callable
 from itertools import combinations, permutations, product
 from typing import Any
@@ -16,6 +17,7 @@ import networkx
 import numpy as np
 import pytest
 
+import pdai
 from pdai.testing import assert_law
 
 rng = np.random.default_rng()
@@ -203,3 +205,27 @@ def test_constraint_solver() -> None:
     assert_law(by_rejection, "uniform", support=LEGAL, within=0.1)
     with pytest.raises(AssertionError, match=r"probability of \(.*, 0.000725689 in the"):
         assert_law(one_after_the_other, "uniform", support=LEGAL)
+
+
+# A histogram: legal values of a constraint, and how often a solver gave each, as in Verilator's
+# issue 8024, whose values are spread 52-fold. Its counts are not printed there; these are built.
+
+VALUES = range(15_625)
+# Seven of them are 52 times as likely as the others: TV is 0.022.
+SPREAD = np.where(np.arange(len(VALUES)) < 7, 52.0, 1.0)
+
+
+def histogram(weights: Any, count: int = 100_000) -> Counter[int]:
+    """How often each value is drawn; a file has the columns `terminal` and `count`."""
+    counts = rng.multinomial(count, weights / weights.sum())
+    return Counter(dict(zip(VALUES, counts.tolist(), strict=True)))
+
+
+def test_histogram() -> None:
+    """The order of the draws is not needed."""
+    fair = pdai.certify(histogram(np.ones(len(VALUES))), law="uniform", support=VALUES)
+    assert fair.interval.low == 0
+    assert fair.interval.high < 0.1
+    unfair = pdai.certify(histogram(SPREAD), law="uniform", support=VALUES)
+    assert 0.015 < unfair.interval.low < 0.0223 < unfair.interval.high
+    assert "values that stand out in one half, of 15,626" in unfair.report

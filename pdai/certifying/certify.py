@@ -1,6 +1,7 @@
 """`pdai.certify`: the total variation of any sampler to its target."""
 
 import inspect
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from fractions import Fraction
@@ -32,6 +33,7 @@ from reference.certificates.features import (
     modes,
     sample_lines,
 )
+from reference.certificates.histograms import random_order
 from reference.certificates.inputs import FILES, STDIN
 from reference.certificates.kept import KeptDraws
 from reference.certificates.laws import law_of
@@ -82,9 +84,9 @@ def certify(what: Any, problem: Any = None, **options: Any) -> Certificate:
 
     Args:
         what: a run, or its folder; a function from a state to a row of numbers, one per child, or
-            `module:name` of one; samples, as a sequence, an array or an iterator; a CSV file of
-            samples or of recorded trajectories, `-` for the standard input; an object with
-            `log_prob(x)`, such as a module of PyTorch; or one with `draw`, such as those of
+            `module:name` of one; samples, as a sequence, an array, an iterator or a `Counter`; a
+            CSV file of samples or of recorded trajectories, `-` for the standard input; an object
+            with `log_prob(x)`, such as a module of PyTorch; or one with `draw`, such as those of
             `pdai.adapters`.
         problem: a problem, its class, or `module:Name`; a run has its own, and for samples a `law`
             may stand in its place.
@@ -128,9 +130,7 @@ def certificate_of(what: Any, problem: Any, options: CertifyOptions) -> Certific
     source = source_of(what, problem, options)
     if options.log_prob is not None:
         source = PricedSource(source, options.log_prob)
-    if isinstance(options.target, str | Path):
-        record = read_record(Path(options.target), source.target.texts())
-        options = replace(options, target=record.terminals)
+    options, ordering = _target_read(source, options)
     source.target.check_terminals("mode_states", options.mode_states)
     features, known_means = _features(source.target.problem, options)
     made = _exact(source, options, features)
@@ -149,7 +149,22 @@ def certificate_of(what: Any, problem: Any, options: CertifyOptions) -> Certific
     if isinstance(problem, Circuit) and problem.filled:
         filled = f"{problem.filled:,} branches of the circuit leave out variables, which are free"
         unused.append(f"{filled} there: the law is that of the smooth circuit")
-    return replace(made, name=source.name, notes=[*made.notes, *source.notes, *unused])
+    return replace(made, name=source.name, notes=[*made.notes, *source.notes, *ordering, *unused])
+
+
+def _target_read(
+    source: SamplerSource, options: CertifyOptions
+) -> tuple[CertifyOptions, Sequence[str]]:
+    """The options with samples of the target in place of their file; and remarks on their order."""
+    if options.target is None:
+        return options, ()
+    # Other seeds than those of the sampler's samples, which must not be ordered alike.
+    if isinstance(options.target, str | Path):
+        record = read_record(Path(options.target), source.target.texts(), seed=1)
+        return replace(options, target=record.terminals), record.notes
+    order, notes = random_order("the target", options.target, seed=1)
+    places = range(len(options.target)) if order is None else order.tolist()
+    return replace(options, target=[options.target[i] for i in places]), notes
 
 
 def _listed(problem: Any, options: CertifyOptions) -> tuple[Any, CertifyOptions]:
@@ -224,7 +239,9 @@ def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource
             return RecordSource(path, target)
     elif has_log_prob(what):
         return LogProbSource(LogProb.at(what), target)
-    elif isinstance(what, Iterable) and not isinstance(what, Mapping) and not hasattr(what, "draw"):
+    elif isinstance(what, Counter) or (
+        isinstance(what, Iterable) and not isinstance(what, Mapping) and not hasattr(what, "draw")
+    ):
         return SampleSource(what, target, options.samples)
     if isinstance(what, Path) or (isinstance(what, str) and ":" not in what):
         raise InputError(
@@ -239,8 +256,8 @@ def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource
     if not callable(sampler):
         raise InputError(
             f"the sampler is of the type {type(sampler).__name__}, but must be a run folder, a "
-            "function from a state to a row of probabilities, samples in the order of the draws, a "
-            "CSV file of samples, or an object with draw(count)"
+            "function from a state to a row of probabilities, samples in the order of the draws or "
+            "a Counter of them, a CSV file of samples, or an object with draw(count)"
         )
     if own is None:
         raise InputError(

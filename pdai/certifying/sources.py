@@ -1,6 +1,7 @@
 """The kinds of samplers that can be certified: functions, files of samples, objects that draw."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from fractions import Fraction
@@ -22,6 +23,7 @@ from reference.certificates import (
     write_certificate,
 )
 from reference.certificates.exact import ExactLaw, ExactSampler, exact_sampler, law_beside_target
+from reference.certificates.histograms import random_order
 from reference.certificates.importance import Walks
 from reference.certificates.inputs import values_of
 from reference.certificates.laws import Law
@@ -189,6 +191,7 @@ class RecordSource(SamplerSource):
     def __init__(self, path: Path, target: Target):
         super().__init__(str(path), target)
         self._record = record = read_record(path, target.texts(), tolerant=True)
+        self.notes = record.notes
         if record.numbers is not None and PRICED in record.numbers:
             self._record, self.of = priced(record, target.problem), "terminals"
         if record.numbers is not None:
@@ -199,9 +202,10 @@ class RecordSource(SamplerSource):
             )
         self.samples = record.terminals
         if record.outside:
-            self.notes = (outside_note(record.outside, len(record.terminals)),)
+            self.notes = (*self.notes, outside_note(record.outside, len(record.terminals)))
         elif isinstance(target.problem, Circuit):
-            self.samples, self.notes = inside(record.terminals, target)
+            self.samples, notes = inside(record.terminals, target)
+            self.notes = (*self.notes, *notes)
 
     def walker(self) -> Recorded:
         return Recorded(self._record, self.target.problem)
@@ -219,7 +223,7 @@ class PricedSource(SamplerSource):
 
     def __init__(self, source: SamplerSource, log_prob: Callable[[Any], Any]):
         super().__init__(source.name, source.target)
-        samples = source.samples
+        self.notes, samples = source.notes, source.samples
         if samples is None or source.target.problem is None:
             raise InputError("log_prob is of bare samples beside a law or problem: leave it out")
         if any(isinstance(x, Outside) for x in samples):
@@ -275,10 +279,10 @@ class LogProbSource(SamplerSource):
 
 
 class SampleSource(SamplerSource):
-    """Terminal states that are at hand: a sequence, an array, or an iterator.
+    """Terminal states that are at hand: a sequence, an array, an iterator, or a `Counter`.
 
     Args:
-        samples: the samples, in the order of the draws.
+        samples: the samples, in the order of the draws, or how often each was drawn.
         target: the target.
         most: of an iterator, which may have no end, as many are taken.
 
@@ -300,13 +304,19 @@ class SampleSource(SamplerSource):
             self.notes = (f"the first {len(samples):,} values of an iterator",)
         if isinstance(samples, np.ndarray):
             samples = values_of(samples, "the samples")
-        terminals = [*samples]
+        terminals, counts = (
+            [*samples],
+            [*samples.values()] if isinstance(samples, Counter) else None,
+        )
         if isinstance(target.problem, Law) and hasattr(target.problem, "parse"):
             terminals = [*map(target.problem.parse, terminals)]
         for x in terminals:
             check_hashable("a sample", x)
+        order, ordering = random_order(self.name, terminals, counts)
+        if order is not None:
+            terminals = [terminals[i] for i in order.tolist()]
         self.samples, notes = inside(terminals, target)
-        self.notes = (*self.notes, *notes)
+        self.notes = (*self.notes, *ordering, *notes)
 
 
 class DrawingSource(SamplerSource):

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from reference.certificates.histograms import random_order
 from reference.certificates.importance import Walks
 from reference.certificates.inputs import read_rows
 from reference.certificates.state_texts import Outside, OutsideError, StateTexts
@@ -17,6 +18,8 @@ NUMBERS = ("log_p_f", "log_p_b", "log_reward")
 COLUMNS = ("terminal", *NUMBERS)
 # The column of terminal states with their log-probabilities under the sampler.
 PRICED = "log_prob"
+# The column that says how often a line was drawn.
+COUNT = "count"
 # The most by which probabilities of distinct states may sum to more than 1: float32.
 EXCESS = 1e-4
 # The largest difference of a recorded log reward from the problem's, relative to its size: float32.
@@ -31,31 +34,36 @@ class Record(NamedTuple):
         numbers: `log p_F`, `log p_B`, `log R` per trajectory, in nats, or `log_prob` alone; None
             for bare samples.
         outside: the texts of bare samples that are not terminal states.
+        notes: remarks on the order of the samples.
     """
 
     terminals: list[Hashable]
     numbers: Mapping[str, np.ndarray[Any, Any]] | None
     outside: Sequence[str] = ()
+    notes: Sequence[str] = ()
 
 
-def read_record(path: Path, texts: StateTexts, *, tolerant: bool = False) -> Record:
+def read_record(path: Path, texts: StateTexts, *, tolerant: bool = False, seed: int = 0) -> Record:
     """Reads a file of samples, of a kind that `read_rows` reads.
 
     Without a header each line is a terminal state. A header names the columns: `terminal`, and for
     trajectories `log_p_f`, `log_p_b` and `log_reward`, in nats, or for terminal states `log_prob`.
-    It may be called `state`, as `pdai sample` does.
+    It may be called `state`, as `pdai sample` does. With a column `count`, or if equal lines stand
+    together, samples are put in a random order (`random_order`).
 
     Args:
         path: the file.
         texts: the reader of states.
         tolerant: whether fewer than half of the bare samples may lie outside the enumerated
             terminal states: the sampler is wrong by their share.
+        seed: the seed of a random order.
 
     Raises:
         InputError: if the file cannot be read, a column is missing, unknown or repeated, a
             number is invalid, or a sample is no terminal state.
     """
     columns, has_header = _columns(path)
+    counts = columns.pop(COUNT, None)
     bare = len(columns) == 1
     states, outside, wrong = _states(columns["terminal"], texts)
     if wrong and not has_header and len(outside) == 1 < len(states) and states[0] == Outside():
@@ -64,12 +72,19 @@ def read_record(path: Path, texts: StateTexts, *, tolerant: bool = False) -> Rec
             "state: if it names the column, call it 'terminal'; if it is a sample, write "
             "'terminal' above it"
         )
+    order, notes = random_order(repr(str(path)), columns["terminal"], counts, seed)
+    if order is not None:
+        places = order.tolist()
+        outside = [columns["terminal"][i] for i in places if states[i] == Outside()]
+        states = [states[i] for i in places]
     few = tolerant and bare and texts.listed and 2 * len(outside) < len(states)
     if wrong and not (few and isinstance(wrong, OutsideError)):
         raise InputError(f"{str(path)!r}: {wrong}")
     names = [name for name in columns if name != "terminal"]
     numbers = None if bare else {name: _numbers(path, name, columns[name]) for name in names}
-    return Record(states, numbers, outside)
+    if numbers is not None and order is not None:
+        numbers = {name: column[order] for name, column in numbers.items()}
+    return Record(states, numbers, outside, notes)
 
 
 def _states(
@@ -95,7 +110,7 @@ def _columns(path: Path) -> tuple[dict[str, Sequence[str]], bool]:
     names, lines = read_rows(path)
     rows = [row for row in lines if row]
     header = ["terminal"]
-    known = {"state", PRICED, *COLUMNS}
+    known = {"state", PRICED, COUNT, *COLUMNS}
     first = rows[0] if rows else []
     has_header = first == header or (len(first) > 1 and not known.isdisjoint(first))
     if has_header and names is None:
@@ -104,13 +119,14 @@ def _columns(path: Path) -> tuple[dict[str, Sequence[str]], bool]:
         has_header, header = True, ["terminal" if name == "state" else name for name in names]
     if not rows:
         raise InputError(f"{str(path)!r} has no samples: one terminal state per line")
-    if set(header) not in ({"terminal"}, {"terminal", PRICED}, set(COLUMNS)) or len(
+    if {*header} - {COUNT} not in ({"terminal"}, {"terminal", PRICED}, set(COLUMNS)) or len(
         set(header)
     ) < len(header):
         raise InputError(
             f"{str(path)!r} has the columns {', '.join(header)}, but must have "
             f"{', '.join(COLUMNS)}, or terminal, {PRICED}, or terminal alone: add those that are "
-            "missing, and leave others out (for a count, repeat the line: each is one sample)"
+            f"missing, and leave others out ({COUNT} may stand beside them: how often a line was "
+            "drawn)"
         )
     for number, row in enumerate(rows, 1):
         if len(row) != len(header):

@@ -23,4 +23,4 @@ def test_an_example(test: Callable[[], None]) -> None:
 
 
 def test_every_example_is_run() -> None:
-    assert len(TESTS) == 6
+    assert len(TESTS) == 7

@@ -184,7 +184,7 @@ def test_a_wrong_law_is_refused(path: Path, text: str, message: str) -> None:
         (["a"] * 9, {"law": "uniform", "support": ["a", "a"]}, "has the value 'a' twice"),
         (["a"] * 9, {"law": FAIR, "problem": ListedLaw(FAIR)}, "leave one of the two out"),
         (["a"] * 9, {}, "samples come without a target"),
-        ({"a": 9}, {"law": FAIR}, "is of the type dict, but must be"),
+        ({"a": 9}, {"law": FAIR}, "is of the type dict, but must be .* or a Counter of them"),
         ({"a", "b"}, {"law": FAIR}, "the samples are a set, which has each value once"),
         (["x", "a"], {"law": FAIR}, "1 of 2 samples are not in the target, such as 'x'"),
         ([], {"law": FAIR}, "0 samples are given, but at least two are needed"),

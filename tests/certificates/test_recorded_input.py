@@ -145,7 +145,8 @@ def test_a_text_of_two_states_is_refused_unless_the_problem_reads_it(certify_lin
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        ([f"{FIRST},count", *(f"{x},7" for x in STRINGS)], "columns terminal, count, but must"),
+        ([f"{FIRST},count", *(f"{x},-7" for x in STRINGS)], "count of '000' is '-7', but must be"),
+        (["count,log_prob", "7,-1"], "columns count, log_prob, but must have terminal"),
         ([f"{FIRST},{FIRST}", *(f"{x},000" for x in STRINGS)], "columns terminal, terminal, but"),
         (["state,weight", *(f"{x},7" for x in STRINGS)], "columns terminal, weight, but must"),
         (["string,weight", *(f"{x},7" for x in STRINGS)], "sample 1 has 2 columns"),

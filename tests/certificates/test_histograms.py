@@ -1,0 +1,145 @@
+"""Histograms, and samples that are sorted: orders that independent draws do not have."""
+
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import groupby, permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pdai
+from reference.certificates.histograms import MOST, _chance_together, random_order
+from reference.errors import InputError
+from tests.certificates.problems import Words
+from tests.certificates.test_log_prob import FAIR, WRONG, log_prob
+
+LAW = {f"{i:02}": 1 for i in range(50)}
+RANDOM = np.random.default_rng(0)
+# What perfect samplers draw, in the order of the values.
+COUNTS = [
+    dict(zip(LAW, row.tolist(), strict=True)) for row in RANDOM.multinomial(5_000, [0.02] * 50, 3)
+]
+
+
+def lines_of(counts: dict[str, int]) -> list[str]:
+    return [x for x, count in counts.items() for _ in range(count)]
+
+
+@pytest.mark.catches(
+    "A histogram is written out value by value, and not shuffled.",
+    "reference/certificates/histograms.py",
+    "order = random.permutation(np.repeat(np.arange(len(many)), many))",
+    "order = np.repeat(np.arange(len(many)), many)",
+    by="refusal",
+)
+@pytest.mark.catches(
+    "Sorted lines are taken for draws in their order.",
+    "reference/certificates/histograms.py",
+    "if len(samples) - equal == len(totals) and _chance_together(totals) <= SORTED:",
+    "if False:",
+    by="refusal",
+)
+@pytest.mark.parametrize("level", [1e-6, 0.01])
+@pytest.mark.parametrize("counts", COUNTS)
+def test_a_histogram_of_a_perfect_sampler_is_not_refuted(
+    counts: dict[str, int], level: float, tmp_path: Path
+) -> None:
+    """Nor is it as repeated lines; and a file and a `Counter` of it have the same bounds."""
+    (tmp_path / "x.csv").write_text(
+        "\n".join(["terminal,count", *(f"{x},{count}" for x, count in counts.items())])
+    )
+    (tmp_path / "x.jsonl").write_text(
+        "\n".join(f'{{"terminal": "{x}", "count": {count}}}' for x, count in counts.items())
+    )
+    (tmp_path / "lines.csv").write_text("\n".join(lines_of(counts)))
+    forms: list[Any] = [*map(tmp_path.joinpath, ("x.csv", "x.jsonl", "lines.csv"))]
+    made = [pdai.certify(what, law=LAW, level=level) for what in (*forms, Counter(counts))]
+    assert {x.interval for x in made} == {made[0].interval}
+    assert made[0].interval.low == 0
+    assert made[0].interval.high < 0.2
+    assert {x.samples for x in made} == {5_000}
+    assert all("put in a random order" in x.notes[-1] for x in made)
+
+
+def test_a_histogram_of_a_wrong_sampler_is_refuted() -> None:
+    counts = Counter({x: 100 + 50 * (x > "24") for x in LAW})
+    assert 0 < pdai.certify(counts, law=LAW).interval.low < 0.1
+
+
+@pytest.mark.catches(
+    "The numbers beside sorted states keep the order of the lines.",
+    "reference/certificates/recorded.py",
+    "numbers = {name: column[order] for name, column in numbers.items()}",
+    "numbers = {name: np.resize(column, len(order)) for name, column in numbers.items()}",
+    by="refusal",
+)
+def test_counts_may_stand_beside_log_probabilities(tmp_path: Path) -> None:
+    """TV is 0.01; the first block of the sorted lines alone would have another mean."""
+    counts = dict(zip(WRONG, (5_200, 5_000, 9_800), strict=True))
+    (tmp_path / "x.csv").write_text(
+        "\n".join(["state,log_prob,count", *(f"{x},{log_prob(x)},{counts[x]}" for x in WRONG)])
+    )
+    (tmp_path / "lines.csv").write_text(
+        "\n".join(["state,log_prob", *(f"{x},{log_prob(x)}" for x in lines_of(counts))])
+    )
+    one, other = (pdai.certify(tmp_path / name, law=FAIR) for name in ("x.csv", "lines.csv"))
+    assert one.interval == other.interval
+    assert one.interval.low < 0.01 < one.interval.high < 0.03
+
+
+@pytest.mark.catches(
+    "Samples of both laws are put in the same order.",
+    "pdai/certifying/certify.py",
+    'random_order("the target", options.target, seed=1)',
+    'random_order("the target", options.target)',
+)
+def test_samples_of_two_laws_are_ordered_by_two_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Sequence[Any]] = []
+
+    def noting(samples: Any, target: Any, level: float) -> Any:
+        seen.extend([samples, target])
+        raise InputError("seen")
+
+    monkeypatch.setattr("pdai.certifying.certify.against_samples", noting)
+    words = sorted(["aaa", "aab", "bbb"] * 100)
+    with pytest.raises(InputError, match="seen"):
+        pdai.certify(words, Words, target=words, max_states=3)
+    assert Counter(seen[0]) == Counter(seen[1]) == Counter(words)
+    assert len({*map(tuple, seen), tuple(words)}) == 3
+
+
+@pytest.mark.parametrize("text", ["ab", "aab", "aabb", "aabbc", "aaabbc"])
+def test_the_chance_that_equal_draws_stand_together(text: str) -> None:
+    orders = [*permutations(text)]
+    together = sum(len([*groupby(order)]) == len({*text}) for order in orders)
+    chance = Fraction(together, len(orders))
+    assert _chance_together(Counter(text)) == pytest.approx(float(chance), rel=1e-12)
+
+
+def test_draws_that_happen_to_be_sorted_keep_their_order() -> None:
+    for few in (["a"] * 400, ["a", "b"], sorted("aabbccdd")):
+        assert random_order("samples", few) == (None, [])
+    assert random_order("samples", sorted("abcd" * 20))[0] is not None
+
+
+def test_correlated_samples_are_noted_and_keep_their_order() -> None:
+    places = RANDOM.integers(0, 50, 4_000)
+    assert random_order("x", places.tolist()) == (None, [])
+    order, (note,) = random_order("x", np.repeat(places, 2).tolist())
+    assert order is None
+    assert "neighbours are equal 4,0" in note
+
+
+@pytest.mark.parametrize("count", [-1, 1.5, True, None, "1e3", "-2", "", "²"])
+def test_a_count_that_is_no_whole_number_is_refused(count: Any) -> None:
+    with pytest.raises(InputError, match=r"the count of 'a' is .*, but must be a whole number"):
+        pdai.certify(Counter({"a": count}), law=FAIR)
+
+
+@pytest.mark.parametrize("count", [0, MOST, 10**30])
+def test_counts_of_no_samples_or_of_too_many_are_refused(count: int) -> None:
+    with pytest.raises(InputError, match="must have a sum from 1 to 50,000,000, which memory sets"):
+        pdai.certify(Counter({"a": count, "b": count}), law=FAIR)
