@@ -3,13 +3,14 @@
 Processor seconds until the exact TV of terminal states is below each distance, at log-spaced steps
 of one training of the default length, whose rate falls to zero at its end; the first seed of a
 process compiles, the others use its programs. Contestants: the task's defaults as they were before
-tables, annealing and learned `p_B`; as they are; the same with memory; and `pdai.solve`, which is
-exact. Every task here can be enumerated, so TV is exact and is not timed.
+tables, annealing and learned `p_B`; as they are; the same with memory; `pdai.solve`, which is
+exact; and Gibbs sampling, ten thousand chains whose law is followed exactly. Every task here can be
+enumerated, so TV is exact and is not timed.
 """
 
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,17 @@ import numpy as np
 import pdai
 from benchmarks.harness import Spread, Table, machine, parser
 from fast.laws.enumeration import Floats, enumerate_environment
-from fast.laws.terminal_law import exact_law, has_exact_law, sampled_law, target_law
+from fast.laws.terminal_law import (
+    exact_law,
+    has_exact_law,
+    sampled_law,
+    target_law,
+    uniform_law,
+)
 from fast.training.compose import configure
 from fast.training.trainer import make_trainer
 from reference.metrics import total_variation
+from reference.problems import Cell
 
 DISTANCES = (0.2, 0.1, 0.05, 0.02, 0.01)
 TASKS: dict[str, dict[str, Any]] = {
@@ -31,7 +39,7 @@ TASKS: dict[str, dict[str, Any]] = {
     "grid 8^4": {"task": "grid", "side": 8, "dimension": 4},
     "SIX6, both ends": {"task": "six6"},
     "SIX6, appended": {"task": "six6", "build": "append"},
-    "Syn-8": {"task": "syn", "length": 8},
+    "Syn-6": {"task": "syn", "length": 6},
     **{
         f"posterior, {nodes} variables, {rows:,} rows, data {seed}": {
             "task": "structure",
@@ -143,6 +151,77 @@ def solved(options: Mapping[str, Any]) -> float:
         return time.process_time() - clock
 
 
+def coordinates(terminal: Any) -> tuple[Any, ...]:
+    """The coordinates that Gibbs sampling draws anew: of a cell, letters, or a pair of nodes."""
+    if isinstance(terminal, Cell):
+        return terminal.coordinates
+    if isinstance(terminal, str):
+        return tuple(terminal)
+    parents = terminal.parents
+    pairs = [(i, j) for j in range(len(parents)) for i in range(j)]
+    return tuple((parents[j] >> i & 1, parents[i] >> j & 1) for i, j in pairs)
+
+
+class Block:
+    """The update of one coordinate, `x_i ~ pi(. | other coordinates)` (Geman and Geman, 1984).
+
+    Attributes:
+        group: of each terminal: which others have the same other coordinates.
+        share: `pi(x)` within its group.
+    """
+
+    def __init__(self, points: Sequence[tuple[Any, ...]], log_rewards: Floats, i: int) -> None:
+        numbers: dict[Any, int] = {}
+        self.group = np.array(
+            [numbers.setdefault(x[:i] + x[i + 1 :], len(numbers)) for x in points]
+        )
+        largest = np.full(len(numbers), -np.inf)
+        np.maximum.at(largest, self.group, log_rewards)
+        weights = np.exp(log_rewards - largest[self.group])
+        self.share = weights / np.bincount(self.group, weights)[self.group]
+        # Of one group after another, so that a uniform number chooses within a group.
+        self._order = np.argsort(self.group, kind="stable")
+        self._ends = self.group[self._order] + 0.0
+        starts = np.flatnonzero(np.diff(self._ends, prepend=-1.0))
+        sums = np.cumsum(self.share[self._order])
+        before = np.concatenate([[0.0], sums])[starts]
+        self._ends += sums - np.repeat(before, np.diff(np.append(starts, len(sums))))
+
+    def law(self, law: Floats) -> Floats:
+        """The law of a chain after the update, from its law before."""
+        return np.bincount(self.group, law)[self.group] * self.share
+
+    def move(self, chains: Floats, uniforms: Floats) -> Floats:
+        """Moves chains, numbers of terminals, by one uniform number each."""
+        at = np.searchsorted(self._ends, self.group[chains] + uniforms, side="right")
+        return self._order[np.minimum(at, len(self._order) - 1)]
+
+
+def gibbs(options: Mapping[str, Any], sweeps: int = 256) -> Iterator[tuple[float, float]]:
+    """Processor seconds of ten thousand chains, and the TV of their law, at powers of two.
+
+    A chain begins at a draw of the untrained policy and draws each coordinate anew in turn. Rewards
+    are looked up, which flatters it.
+    """
+    config = configure(**options)
+    _, enumeration = laid_out(config.task, config.run.max_states)
+    target, law = target_law(enumeration), uniform_law(enumeration)
+    labels = enumeration.dag.labels
+    points = [coordinates(labels[x]) for x in enumeration.dag.terminals]
+    clock, generator = time.process_time(), np.random.default_rng(0)
+    blocks = [Block(points, enumeration.log_rewards, i) for i in range(len(points[0]))]
+    chains = generator.choice(len(law), 10_000, p=law / law.sum())
+    for sweep in range(1, sweeps + 1):
+        for block in blocks:
+            chains = block.move(chains, generator.random(len(chains)))
+        spent = time.process_time() - clock
+        for block in blocks:
+            law = block.law(law)
+        clock = time.process_time() - spent
+        if sweep & (sweep - 1) == 0:
+            yield spent, float(np.abs(law - target).sum() / 2)
+
+
 def row_of(task: str, name: str, curves: list[list[tuple[float, float]]]) -> dict[str, Any]:
     """The least, middle and largest seconds to each distance; "never" if a seed does not arrive."""
     row: dict[str, Any] = {"task": task, "sampler": name}
@@ -171,6 +250,8 @@ def main() -> None:
             continue
         seconds = [solved(options) for _ in range(asked.seeds)]
         table.add(row_of(task, "pdai solve", [[(s, 0.0)] for s in seconds]))
+        if asked.samplers is None or "Gibbs" in asked.samplers:
+            table.add(row_of(task, "Gibbs", [list(gibbs(options))]))
         for name, chosen in contestants(options).items():
             if asked.samplers and name not in asked.samplers:
                 continue

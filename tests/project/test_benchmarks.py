@@ -28,7 +28,7 @@ from benchmarks.on_device.program import cost, waits
 from benchmarks.on_device.targets import Target
 from benchmarks.peers import minima
 from benchmarks.peers.bits import AnyOrderBits
-from benchmarks.time_to_tv import grid_distance
+from benchmarks.time_to_tv import Block, coordinates, grid_distance
 from fast.dynamics.markov import Uniform
 from fast.environments import make_environment
 from fast.laws.enumeration import enumerate_environment
@@ -37,7 +37,7 @@ from fast.policies.backward import UniformBackward
 from fast.policies.policy import Policy
 from reference.errors import InputError
 from reference.metrics import total_variation
-from reference.problems import Cell, Grid
+from reference.problems import Cell, Grid, Network
 from tests.project.test_layering import REFUSING
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -353,6 +353,26 @@ def test_the_table_of_six6_is_in_the_order_of_its_strings(cases: Any) -> None:
         assert task.log_rewards[place] == math.log(six6.reward(cases.letters(digits)))
     # Control: read from the right, it would be another table.
     assert task.log_rewards[1] != task.log_rewards[4**7]
+
+
+def test_gibbs_sampling_moves_chains_as_its_law_says_and_keeps_the_target() -> None:
+    problem = Grid(3, 2)
+    cells = [Cell(tuple(cell), True) for cell in np.indices((3, 3)).reshape(2, -1).T.tolist()]
+    target = np.array([float(problem.reward(cell) / problem.z()) for cell in cells])
+    points = [coordinates(cell) for cell in cells]
+    for i in range(2):
+        block = Block(points, np.log(target), i)
+        np.testing.assert_allclose(block.law(target), target, rtol=1e-12)
+        # Control: chains of other rewards leave the target.
+        assert abs(Block(points, 2 * np.log(target), i).law(target) - target).sum() > 0.01
+        uniforms = (np.arange(100_000) + 0.5) / 100_000
+        for start in range(9):
+            law = block.law(np.eye(9)[start])
+            assert all(points[x][1 - i] == points[start][1 - i] for x in np.flatnonzero(law))
+            ends = np.bincount(block.move(np.full(100_000, start), uniforms), minlength=9)
+            np.testing.assert_allclose(ends / 100_000, law, atol=2e-5)
+    graph = Network((0, 1, 0), stopped=True)
+    assert coordinates(graph) == ((1, 0), (0, 0), (0, 0))
 
 
 def test_distance_of_a_grid_sampler_from_its_rows_is_the_exact_one() -> None:
