@@ -3,14 +3,21 @@
 A text names a number as `{label; row; name; form}`: the mean of a column, `GRU+`; the paired
 difference of two with its interval, `GRU+ - Markovian`; its size alone, `GRU+ ~ Markovian`; the
 ratio of their means, `GRU+ / Markovian`; or `untrained`. The form is Python's, such as `.3f`. A
-label with `@tv` behind it has the TV of an experiment whose metric is another. `all rows` with a
-standing in place of a row counts the rows of all claims, as does `rows`. `{by TV}` is a table of
-`evidence`.
+label with `@tv` behind it has the TV of an experiment whose metric is another.
+
+A `*` in a row or column is any text. Before a name, `least`, `most` and `ends` give the smallest
+number, the largest, or both, of all that fit: of means, with `each` behind of seeds, or of the two
+sides of a computed bound, such as `most least TV without memory`. Without them one number fits.
+Other names are `exact`, that of exact sampling, and `seconds of` a column, of its fastest seed.
+
+`all rows` with a standing in place of a row counts the rows of all claims, as does `rows`.
+`{by TV}` is a table of `evidence`.
 """
 
 import dataclasses
 import re
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from functools import cache
 from math import isnan
 
@@ -21,6 +28,7 @@ from pdai.experiments.verdicts import Comparison
 from reference.errors import InputError
 
 PLACE = re.compile(r"\{([^{};]+);([^{};]+);([^{};]+);([^{};]+)\}")
+_ENDS = re.compile(r"(least|most|ends) (each )?(.*)")
 
 
 def filled(text: str, every: Sequence[Results]) -> str:
@@ -60,23 +68,46 @@ def in_metric(results: Results, metric: Metric) -> Results:
 
 
 def _text(results: Results, row: str, name: str, form: str) -> str:
-    """One number as text."""
-    for sign in (" - ", " ~ ", " / "):
-        if sign in name:
-            second, first = name.split(sign)
-            both = Comparison(results, row, (first, second))
-            if both.gap is None:
-                if sign == " / ":
-                    return _known(both.size, form)
-                raise ValueError("fewer than three seeds")
-            if sign == " - ":
-                return " ".join(
-                    [_known(both.gap.mean, f"+{form}"), _interval(both.gap[1:], f"+{form}")]
-                )
-            return _known(abs(both.gap.mean) if sign == " ~ " else both.size, form)
-    if name == "untrained":
-        return _known(results.untrained(row), form)
-    return _known(float(results.values(row, name).mean()), form)
+    """One number as text, or two."""
+    rows = [one for one in results.experiment.rows if fnmatchcase(one, row)]
+    ends = _ENDS.fullmatch(name)
+    which, each, name = ends.groups() if ends else ("", None, name)
+    if " - " in name:
+        (gap,) = [both.gap for one in rows for both in _pairs(results, one, name, " - ")]
+        if gap is None:
+            raise ValueError("fewer than three seeds")
+        return f"{_known(gap.mean, f'+{form}')} {_interval(gap[1:], f'+{form}')}"
+    every = [value for one in rows for value in _values(results, one, name, bool(each))]
+    if not ends:
+        (value,) = every
+        return _known(value, form)
+    low, high = (_known(end(v for v in every if not isnan(v)), form) for end in (min, max))
+    both = low if low == high else f"{low} to {high}"
+    return {"least": low, "most": high, "ends": both}[which]
+
+
+def _values(results: Results, row: str, name: str, each: bool) -> list[float]:
+    """The numbers of a row that fit a name, one for each column, or for each of its seeds."""
+    if name in results.experiment.bounds:
+        return [*results.experiment.bounds[name][row]]
+    if name in ("untrained", "exact"):
+        return [results.untrained(row) if name == "untrained" else results.best(row)]
+    if name.startswith("seconds of "):
+        return [float(results.at(row, name.removeprefix("seconds of ")).seconds.min())]
+    if " / " in name:
+        return [pair.size for pair in _pairs(results, row, name, " / ")]
+    if " ~ " in name:
+        gaps = [pair.paired[1] - pair.paired[0] for pair in _pairs(results, row, name, " ~ ")]
+        return [float(v) for gap in gaps for v in (abs(gap) if each else [abs(gap.mean())])]
+    columns = [results.values(row, model) for model in results.models if fnmatchcase(model, name)]
+    return [float(v) for of in columns if len(of) for v in (of if each else [of.mean()])]
+
+
+def _pairs(results: Results, row: str, name: str, sign: str) -> list[Comparison]:
+    second, first = name.split(sign)
+    names = [model for model in results.models if fnmatchcase(model, second)]
+    pairs = [Comparison(results, row, (first, model)) for model in names]
+    return [pair for pair in pairs if pair.paired.size]
 
 
 def _interval(ends: Sequence[float], form: str) -> str:
