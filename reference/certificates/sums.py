@@ -54,7 +54,7 @@ class PathSums:
         """
         sums[at] += logs
         self.size[at] += np.where(np.isfinite(logs), 1 + np.abs(logs), 0.0)
-        self.widest = max(self.widest, 2 * width)
+        self.widest = max(self.widest, 3 * width)
 
     def keep(
         self,
@@ -72,8 +72,11 @@ class PathSums:
     def error(self, log_reward: Floats) -> Floats:
         """A bound of the rounding in `log R + log p_B - log p_F`, without the error of `log R`.
 
-        The largest of n probabilities is off by 2 n roundings at most, logarithms by two units, and
-        each step adds a sum; `size` is at least the number of steps and the sum of all `|log p|`.
+        The largest of n probabilities, p, is one minus the others, which NumPy adds in pairs of
+        blocks, each in eight sums. A sum of k numbers is at most `min(k p, 1)`, and all sums are at
+        most `3 n (1 + |log p|) p`. Each is rounded once, so that is the number of roundings of p.
+        Logarithms are off by two units, and each step adds a sum; `size` is at least the number of
+        steps and the sum of all `|log p|`.
         """
         roundings = self.widest + int(self.size.max(initial=0)) + 12
         return gamma(roundings) * (self.size + np.abs(log_reward) + 1)

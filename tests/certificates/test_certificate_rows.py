@@ -1,13 +1,14 @@
 """Rows are normalised exactly, and drawn from exactly."""
 
+from collections import Counter
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import numpy as np
 import pytest
 
 from reference import InputError
-from reference.balance import log_float
 from reference.certificates.rows import (
     choose,
     choose_all,
@@ -17,7 +18,9 @@ from reference.certificates.rows import (
     soft_rows,
     unit_row,
 )
-from reference.certificates.sums import PathSums
+from reference.certificates.sums import ExactPath, PathSums
+from reference.fields.balls import BALL, enclose, precision
+from reference.problems.closed_form import Enclosure
 
 
 def test_float32_rows_become_rationals_that_sum_to_one() -> None:
@@ -117,23 +120,66 @@ def test_the_soft_max_of_a_batch_is_that_of_each_row() -> None:
 @pytest.mark.catches(
     "The margin of a path forgets that the largest entry is one minus many others.",
     "reference/certificates/sums.py",
-    "2 * width",
+    "3 * width",
     "2",
     only="1-3000",
 )
-@pytest.mark.parametrize(("steps", "width"), [(200, 4), (1, 3_000)])
+@pytest.mark.parametrize(
+    ("steps", "width"), [(200, 4), (40, 16), (10, 128), (2, 1_024), (1, 3_000)]
+)
 def test_sums_along_paths_and_their_error(steps: int, width: int) -> None:
     """In a wide row the largest entry, one minus the others, is what is least well known."""
-    rng, sums = np.random.default_rng(0), PathSums(3)
-    exact = [Fraction(1)] * 3
+    exact: list[ExactPath] = []
+    rng, sums = np.random.default_rng(0), PathSums(3, exact)
     for step in range(steps):
         rows = soft_rows(rng.normal(size=(3, width)) * 4 / width, np.ones((3, width), bool))
-        chosen = rng.integers(width, size=3) if step else rows.argmax(1)
-        active = np.array([True, True, step < 50])
-        sums.add_step(sums.log_p_f, rows, chosen, active)
-        for i in np.flatnonzero(active):
-            exact[i] *= exact_row(rows[i].tolist())[chosen[i]]
-    true = np.array([log_float(p) for p in exact])
-    off = np.abs(sums.log_p_f - true)
-    assert (off <= sums.error(np.zeros(3))).all()
-    assert sums.error(np.zeros(3)).max() < 1e-9
+        chosen = rng.integers(width, size=3) if step % 2 else rows.argmax(1)
+        sums.add_step(sums.log_p_f, rows, chosen, np.array([True, True, step < 50]))
+    walks = sums.walks("abc", [Enclosure(0.0, 0.0)] * 3)
+    assert walks.error.max() < 1e-9
+    for path, log_p, error in zip(exact, walks.log_p_f, walks.error, strict=True):
+        with precision(200):
+            balls = [BALL.log(BALL.convert(p)) for p in path.forward]
+            low, high = enclose(sum(balls[1:], balls[0]))
+        inside = [
+            low - Fraction(error) <= Fraction(moved) <= high + Fraction(error)
+            for moved in (log_p, log_p - 2 * error, log_p + 2 * error)
+        ]
+        assert inside == [True, False, False]
+
+
+def add_as_numpy(row: list[tuple[float, int]], sums: list[int]) -> tuple[float, int]:
+    """The sum of floats and of their numbers of entries; the latter of each sum are kept."""
+
+    def add(left: tuple[float, int], right: tuple[float, int]) -> tuple[float, int]:
+        sums.append(left[1] + right[1])
+        return left[0] + right[0], sums[-1]
+
+    if len(row) > 128:
+        half = len(row) // 16 * 8
+        return add(add_as_numpy(row[:half], sums), add_as_numpy(row[half:], sums))
+    whole = len(row) // 8 * 8
+    parts = [reduce(add, row[at:whole:8]) for at in range(8 if whole else 0)]
+    while len(parts) > 1:
+        parts = [add(*pair) for pair in zip(parts[::2], parts[1::2], strict=True)]
+    return reduce(add, [*parts, *row[whole:]])
+
+
+@pytest.mark.catches(
+    "The margin of a row is too small for the worst order of its roundings.",
+    "reference/certificates/sums.py",
+    "3 * width",
+    "2 * width",
+)
+def test_the_margin_of_a_row_is_enough_for_every_rounding() -> None:
+    """With more entries each doubling adds one sum, and the margin grows by two."""
+    rng = np.random.default_rng(0)
+    for width in (*range(2, 300), *range(300, 2_100, 111)):
+        row, parts = rng.dirichlet(np.ones(width)), list[int]()
+        assert add_as_numpy([(p, 1) for p in row.tolist()], parts)[0] == row.sum()
+        margin, inverse = PathSums(1), np.linspace(1, width, 400)
+        margin.add(margin.log_p_f, [0], [0.0], width)
+        off = sum(times * np.minimum(k, inverse) for k, times in Counter(parts).items())
+        logs = np.log(inverse)
+        # The last terms: one minus the sum is rounded, and so is the logarithm, by two units.
+        assert (off + 1 + 4 * logs <= (margin.widest + 12) * (1 + logs)).all()
