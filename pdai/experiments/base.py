@@ -145,6 +145,7 @@ class Experiment:
         best_form: whether the compared columns have the SRWM in its best form, not as printed.
         first_seeds: the number of seeds behind the first stored verdicts, if more were added
             afterwards; None if all were there.
+        at_once: the rows that had all their seeds at once, where others had not.
         explained: the reason for the difference to the paper, or what is not explained.
         reaches: the largest metric of the better column that bears out the paper's words, such as
             "a nearly perfect fit"; None if the paper only compares.
@@ -172,6 +173,7 @@ class Experiment:
     not_run: tuple[Missing, ...] = ()
     best_form: bool = False
     first_seeds: int | None = None
+    at_once: tuple[str, ...] = ()
     explained: str = ""
     reaches: float | None = None
     claimed_ratio: float | None = None

@@ -91,7 +91,7 @@ def by_first_seeds(every: Sequence[Results]) -> str:
         labels.append(results.experiment.label)
         early = Results(results.experiment, [run for run in results.runs if run.seed < first])
         for before, row in _both(early, results):
-            if len(row.paired.T) <= first:
+            if len(row.paired.T) <= first or row.row in results.experiment.at_once:
                 continue
             count += 1
             if before.outcome is not row.outcome:
@@ -148,34 +148,33 @@ def untrained(every: Sequence[Results]) -> str:
 
 
 def beside_the_paper(every: Sequence[Results]) -> str:
-    """A line for each number of the paper, and for each claim without one: paper, ours, and why."""
+    """A line for each row of the paper: its numbers if it has some, ours, and why they differ.
+
+    A claim without numbers has a line for each row that was trained or left out.
+    """
     body = []
     for results in every:
         experiment = results.experiment
         if not experiment.claim:
             continue
         quoted = experiment.quoted
-        rows = list(dict.fromkeys(row for row, _ in quoted)) or [""]
-        for place, row in enumerate(rows):
-            name = f"{experiment.label}: {row}" if row else experiment.label
-            papers = [quoted[row, model].mean for model in experiment.compared] if row else []
-            paper = " / ".join(f"{number:g}" for number in papers) or "no number"
-            why = experiment.explained if not place else "as above"
-            body.append([name, paper, *_ours(results, row), why])
+        without = [*experiment.rows, *(missing.row for missing in experiment.not_run)]
+        for place, row in enumerate(dict.fromkeys(row for row, _ in quoted) or without):
+            papers = [f"{quoted[row, m].mean:g}" for m in experiment.compared if (row, m) in quoted]
+            why = "as above" if place else experiment.explained
+            paper = " / ".join(papers) or "no number"
+            body.append([f"{experiment.label}: {row}", paper, *_ours(results, row), why])
     head = ["", "paper: without / with memory", "here, the same two", "here: SRWM+ / GRU+"]
     return markdown([*head, "explained by"], body)
 
 
 def _ours(results: Results, row: str) -> list[str]:
-    """The means of the compared columns of a row, and of the best forms; "" for all rows."""
+    """The means of the compared columns of a row, and of the best forms."""
     experiment, digits = results.experiment, results.measure.digits
 
     def shown(model: str) -> str:
-        rows = [row] if row else results.rows
-        means = [results.values(one, model).mean() for one in rows]
-        known = [mean for mean in means if not np.isnan(mean)]
-        ends = (min(known), max(known)) if known else ()
-        return " to ".join(dict.fromkeys(f"{end:.{digits}f}" for end in ends)) or "not run"
+        values = results.values(row, model)
+        return f"{values.mean():.{digits}f}" if len(values) else "not run"
 
     others = [name for name in FORMS if name not in experiment.compared]
     forms = [name for name in others if name in experiment.models]
@@ -186,13 +185,17 @@ def _ours(results: Results, row: str) -> list[str]:
 
 
 def not_run(every: Sequence[Results]) -> str:
-    """The rows of the paper that were not trained, with the reason."""
-    lines = [
-        f"- {results.experiment.label}, {missing.row}: {missing.why}."
+    """The rows of the paper that were not trained, with its numbers and the reason."""
+    body = [
+        [
+            f"{results.experiment.label}: {missing.row}",
+            " / ".join(f"{number.mean:g}" for number in missing.paper) or "no number",
+            missing.why,
+        ]
         for results in every
         for missing in results.experiment.not_run
     ]
-    return "\n".join(lines)
+    return markdown(["", "paper: without / with memory", "why not"], body)
 
 
 def six6_chains(_: Sequence[Results]) -> str:

@@ -56,9 +56,10 @@ def _absent(experiment: Experiment) -> str:
     sentences = [f"Not trained: {'; '.join(missing)}."] if missing else []
     if experiment.first_seeds is not None:
         count, first = len(experiment.seeds), experiment.first_seeds
+        others = f", but in {' and '.join(experiment.at_once)}" if experiment.at_once else ""
         sentences.append(
             f"Verdicts were first stored with seeds 0 to {first - 1}; {count - first} more seeds "
-            "were added after them."
+            f"were added after them{others}."
         )
     return " ".join(sentences)
 

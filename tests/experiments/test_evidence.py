@@ -171,7 +171,9 @@ def test_verdicts_that_added_seeds_change_are_listed() -> None:
     told = by_first_seeds([late])
     assert "tab:a: 1 of 1 verdicts change" in told
     assert "| tab:a: N = 3 | SRWM against Markovian | undecided | reproduced |" in told
-    # Control: a table that had all its seeds.
+    # Controls: a row that had all its seeds at once, and a table that had.
+    at_once = results_of([*FAR, 0.5, 0.5], noisy, first_seeds=3, at_once=(ROW,))
+    assert "0 of 0" in by_first_seeds([at_once])
     assert "0 of 0" in by_first_seeds([results_of([*FAR, 0.5, 0.5], noisy)])
     one = results_of([*FAR, 0.5, 0.5], noisy)
     assert "Among 1 comparisons that are decided, 1 have five seeds, and 0 of these" in fragile(
