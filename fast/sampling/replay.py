@@ -18,45 +18,94 @@ class Buffer(NamedTuple):
         states: the states, shape (capacity, ...).
         log_rewards: their log rewards, in nats.
         added: the number of states ever added.
+        log_densities: for replay by density, those of the target `R^beta / Z` when each was added,
+            in nats, up to a constant.
     """
 
     states: Any
     log_rewards: Float[Array, " capacity"]
     added: Int[Array, ""]
+    log_densities: Float[Array, " capacity"] | None = None
 
 
-def empty_buffer(environment: AbstractEnvironment[Any], capacity: int) -> Buffer:
-    """A buffer without states."""
+def empty_buffer(
+    environment: AbstractEnvironment[Any], capacity: int, *, with_densities: bool = False
+) -> Buffer:
+    """A buffer without states, with room for densities or not."""
     states = jax.tree.map(
         lambda leaf: jnp.zeros((capacity, *leaf.shape), leaf.dtype),
         jax.eval_shape(environment.initial),
     )
-    return Buffer(states, jnp.zeros(capacity), jnp.int32(0))
+    densities = jnp.zeros(capacity) if with_densities else None
+    return Buffer(states, jnp.zeros(capacity), jnp.int32(0), densities)
 
 
-def add(buffer: Buffer, states: Any, log_rewards: Float[Array, " batch"]) -> Buffer:
-    """The buffer with a batch added."""
+def _log_importance(buffer: Buffer, beta: Float[Array, ""] | float) -> Float[Array, " capacity"]:
+    """`log( R^beta / density )` of each remembered state, in nats; -inf where `R` is 0 or nothing.
+
+    By these weights, states drawn while the target was another one stand for the target `R^beta`
+    (annealed importance sampling: Neal, 2001; Del Moral, Doucet and Jasra, 2006).
+    """
+    assert buffer.log_densities is not None
+    filled = jnp.arange(buffer.log_rewards.shape[0]) < buffer.added
+    possible = filled & (buffer.log_rewards > -jnp.inf)
+    return jnp.where(possible, beta * buffer.log_rewards - buffer.log_densities, -jnp.inf)
+
+
+def _log_densities(
+    buffer: Buffer, log_rewards: Float[Array, " batch"], beta: Float[Array, ""] | float
+) -> Float[Array, " batch"]:
+    """`log( R^beta / Z )` of new states, where `Z` is the mean weight of the remembered ones."""
+    number = jnp.clip(buffer.added, 1, buffer.log_rewards.shape[0])
+    log_z = jax.nn.logsumexp(_log_importance(buffer, beta)) - jnp.log(number)
+    # Before any state with a reward, Z is the unit of all that follow.
+    return beta * log_rewards - jnp.where(log_z > -jnp.inf, log_z, 0.0)
+
+
+def add(
+    buffer: Buffer,
+    states: Any,
+    log_rewards: Float[Array, " batch"],
+    beta: Float[Array, ""] | float = 1.0,
+) -> Buffer:
+    """The buffer with a batch added, drawn while the target was `R^beta`."""
     capacity = buffer.log_rewards.shape[0]
     place = (buffer.added + jnp.arange(log_rewards.shape[0])) % capacity
+    densities = buffer.log_densities
+    if densities is not None:
+        densities = densities.at[place].set(_log_densities(buffer, log_rewards, beta))
     return Buffer(
         jax.tree.map(lambda old, new: old.at[place].set(new), buffer.states, states),
         buffer.log_rewards.at[place].set(log_rewards),
         buffer.added + log_rewards.shape[0],
+        densities,
     )
 
 
-def choose(buffer: Buffer, draws: Float[Array, " batch"], *, by_reward: bool) -> Any:
-    """Terminal states from the buffer, which must not be empty: uniformly, or in proportion to `R`.
+def choose(
+    buffer: Buffer,
+    draws: Float[Array, " batch"],
+    beta: Float[Array, ""] | float = 1.0,
+    *,
+    by_reward: bool,
+) -> Any:
+    """Terminal states from the buffer, which must not be empty.
+
+    They are drawn uniformly, in proportion to `R`, or, from a buffer with densities, in proportion
+    to `R^beta / density`.
 
     Args:
         buffer: the buffer.
         draws: one number per state, uniform on [0, 1).
+        beta: the exponent of the target now.
         by_reward: draw in proportion to the reward.
     """
     filled = jnp.arange(buffer.log_rewards.shape[0]) < buffer.added
     weights = filled.astype(buffer.log_rewards.dtype)
     if by_reward:
         weights = jax.nn.softmax(jnp.where(filled, buffer.log_rewards, -jnp.inf))
+    elif buffer.log_densities is not None:
+        weights = jax.nn.softmax(_log_importance(buffer, beta))
     below = jnp.cumsum(weights)
     # The first place whose partial sum exceeds the draw; it is filled, as empty ones add nothing.
     place = jnp.searchsorted(below, draws * below[-1], side="right")
@@ -69,6 +118,7 @@ class NoReplay:
 
     name: ClassVar[str] = "none"
     by_reward: ClassVar[bool] = False
+    by_density: ClassVar[bool] = False
 
     @property
     def capacity(self) -> int:
@@ -112,3 +162,14 @@ class RewardReplay(UniformReplay):
 
     name: ClassVar[str] = "reward"
     by_reward: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class AnnealedReplay(UniformReplay):
+    """Part of each batch is drawn backwards from remembered states, weighted for R^beta of now."""
+
+    name: ClassVar[str] = "annealed"
+    by_density: ClassVar[bool] = True
+
+    replay_capacity: int = 65_536
+    """The number of terminal states that are remembered."""

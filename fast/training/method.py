@@ -48,17 +48,23 @@ def exploration(sampling: SamplingOptions, steps: int, step: Int[Array, ""]) -> 
     return Exploration(sampling.epsilon and sampling.epsilon * decay, sampling.temperature)
 
 
+def inverse_temperature(
+    sampling: SamplingOptions, steps: int, step: Int[Array, ""]
+) -> Float[Array, ""] | float:
+    """`beta = anneal_from^(1 - step / (anneal steps))`, and 1 from then on or without annealing."""
+    if not sampling.anneal:
+        return 1.0
+    left = jnp.clip(1 - step / (sampling.anneal * steps), 0, 1)
+    return sampling.anneal_from**left
+
+
 def annealed(
     trajectories: Trajectories, sampling: SamplingOptions, steps: int, step: Int[Array, ""]
 ) -> Trajectories:
-    """Trajectories with `beta log R` in the place of `log R`.
-
-    `beta = anneal_from^(1 - step / (anneal steps))`, and 1 from then on.
-    """
+    """Trajectories with `beta log R` in the place of `log R`, by `inverse_temperature`."""
     if not sampling.anneal:
         return trajectories
-    left = jnp.clip(1 - step / (sampling.anneal * steps), 0, 1)
-    beta = sampling.anneal_from**left
+    beta = inverse_temperature(sampling, steps, step)
     return trajectories._replace(log_reward=beta * trajectories.log_reward)
 
 

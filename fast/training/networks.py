@@ -18,7 +18,14 @@ from fast.sampling.replay import Buffer, add, choose, empty_buffer
 from fast.sampling.trajectories import uniforms
 from fast.training.build import make_policy
 from fast.training.combined import combined_loss
-from fast.training.method import FIRST_BATCH, Gradient, Method, annealed, exploration
+from fast.training.method import (
+    FIRST_BATCH,
+    Gradient,
+    Method,
+    annealed,
+    exploration,
+    inverse_temperature,
+)
 from fast.training.processes import gathered
 from fast.training.state import TrainState
 from fast.training.step import AXIS, Batch, loss_and_gradient, on_devices
@@ -51,9 +58,9 @@ class Networks(Method):
             whole = self.schedule._replace(skips_ended=False)
             drawn, _ = sample_trajectories(uniform, environment, draws, schedule=whole)
             log_z = -jnp.mean(log_ratio(evaluate(uniform, environment, drawn)))
-        buffer = None
-        if config.replay.capacity:
-            buffer = empty_buffer(environment, config.replay.capacity)
+        buffer, replay = None, config.replay
+        if replay.capacity:
+            buffer = empty_buffer(environment, replay.capacity, with_densities=replay.by_density)
         return log_z, buffer
 
     def learn(
@@ -99,8 +106,9 @@ class Networks(Method):
         if state.buffer is None:
             return Batch(forward, cached), None
         # Every device remembers the ends of all, so that all have the same buffer.
-        buffer = add(state.buffer, *gathered((forward.final, forward.log_reward), axis))
-        ends = choose(buffer, draws[0, :replayed], by_reward=config.replay.by_reward)
+        beta = inverse_temperature(config.sampling, config.optimiser.steps, state.step)
+        buffer = add(state.buffer, *gathered((forward.final, forward.log_reward), axis), beta)
+        ends = choose(buffer, draws[0, :replayed], beta, by_reward=config.replay.by_reward)
         backward = sample_backward(policy, environment, ends, draws[1:, :replayed])
         both = jax.tree.map(lambda a, b: jnp.concatenate([a, b]), forward, backward)
         return Batch(both, None), buffer

@@ -112,8 +112,10 @@ for name, change in {
     "b": dict(parts=2, factors=(1,), dynamics="markov", devices=2),
     "one": dict(parts=2, frozen=(Path("a"), Path("b")), loss="log_variance"),
     "two": dict(parts=2, frozen=(Path("a"), Path("b")), loss="log_variance", devices=2),
-    "replay": dict(replay="reward", batch=32, replay_share=0.25),
-    "replay-eight": dict(replay="reward", batch=32, replay_share=0.25, devices=8),
+    "replay": dict(replay="annealed", anneal=0.6, batch=32, replay_share=0.25),
+    "replay-eight": dict(
+        replay="annealed", anneal=0.6, batch=32, replay_share=0.25, devices=8
+    ),
 }.items():
     complete(config.changed(out=Path(name), **change))
 
@@ -173,8 +175,8 @@ def test_what_has_a_meaning_reaches_the_coordinator(monkeypatch: pytest.MonkeyPa
 @pytest.mark.catches(
     "each device remembers the ends of its own trajectories alone",
     "fast/training/networks.py",
-    "add(state.buffer, *gathered((forward.final, forward.log_reward), axis))",
-    "add(state.buffer, forward.final, forward.log_reward)",
+    "add(state.buffer, *gathered((forward.final, forward.log_reward), axis), beta)",
+    "add(state.buffer, forward.final, forward.log_reward, beta)",
 )
 @pytest.mark.long
 def test_two_devices_train_and_aggregate_like_one(tmp_path: Path) -> None:

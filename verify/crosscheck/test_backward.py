@@ -86,17 +86,26 @@ def test_states_on_the_way_back_are_those_on_the_way_forth() -> None:
     assert decode_all(environment, drawn.final) == labels
 
 
-def _filled(rewards: list[float], capacity: int) -> Buffer:
+def _filled(batches: list[tuple[float, list[float]]], capacity: int, *, weighed: bool) -> Buffer:
+    """A buffer with batches of rewards, each drawn at its beta; states are numbered in turn."""
     environment = make_instance("lines").environment
-    buffer = empty_buffer(environment, capacity)
-    for start in range(0, len(rewards), 2):
-        part = jnp.log(jnp.array(rewards[start : start + 2]))
+    buffer, start = empty_buffer(environment, capacity, with_densities=weighed), 0
+    for beta, rewards in batches:
         states = environment.encode("q0")._replace(
-            position=jnp.arange(start, start + 2, dtype=jnp.int32),
-            stopped=jnp.ones(2, bool),
+            position=jnp.arange(start, start + len(rewards), dtype=jnp.int32),
+            stopped=jnp.ones(len(rewards), bool),
         )
-        buffer = add(buffer, states, part)
+        buffer = add(buffer, states, jnp.log(jnp.array(rewards)), beta)
+        start += len(rewards)
     return buffer
+
+
+def _drawn(buffer: Buffer, beta: float, *, by_reward: bool) -> Any:
+    """The share of the draws that each of twenty numbers has."""
+    count = 20_000
+    draws = (jnp.arange(count) + 0.5) / count
+    chosen = choose(buffer, draws, beta, by_reward=by_reward)
+    return np.bincount(np.asarray(chosen.position), minlength=20) / count
 
 
 @pytest.mark.catches(
@@ -116,19 +125,47 @@ def _filled(rewards: list[float], capacity: int) -> Buffer:
 @pytest.mark.crosscheck(
     "fast.sampling.replay.empty_buffer", "fast.sampling.replay.add", "fast.sampling.replay.choose"
 )
-@pytest.mark.parametrize("kind", [name for name, kind in REPLAYS.items() if kind().capacity])
+@pytest.mark.parametrize("kind", ["uniform", "reward"])
 def test_replay_draws_uniformly_or_in_proportion_to_reward(kind: str) -> None:
     # Six states into four places: the last four are left. A half-full buffer never gives a hole.
     for rewards, capacity, left in (
         ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 4, {2: 3.0, 3: 4.0, 4: 5.0, 5: 6.0}),
         ([1.0, 2.0], 4, {0: 1.0, 1: 2.0}),
     ):
-        buffer = _filled(rewards, capacity)
-        count = 20_000
-        draws = (jnp.arange(count) + 0.5) / count
-        chosen = choose(buffer, draws, by_reward=REPLAYS[kind].by_reward)
-        drawn = np.bincount(np.asarray(chosen.position), minlength=6) / count
+        pairs = [(1.0, rewards[start : start + 2]) for start in range(0, len(rewards), 2)]
+        buffer = _filled(pairs, capacity, weighed=False)
+        drawn = _drawn(buffer, 1.0, by_reward=REPLAYS[kind].by_reward)
         weights = {k: r if kind == "reward" else 1.0 for k, r in left.items()}
         for k in range(6):
             expected = weights.get(k, 0.0) / sum(weights.values())
             assert drawn[k] == pytest.approx(expected, abs=2e-4)
+
+
+@pytest.mark.catches(
+    "Remembered states are weighted by the target of now, and not by that of their time as well.",
+    "fast/sampling/replay.py",
+    "beta * buffer.log_rewards - buffer.log_densities",
+    "beta * buffer.log_rewards",
+)
+@pytest.mark.catches(
+    "States of different times are weighted without the ratio of their normalising constants.",
+    "fast/sampling/replay.py",
+    "jnp.where(log_z > -jnp.inf, log_z, 0.0)",
+    "0.0",
+)
+@pytest.mark.parametrize("beta", [0.5, 1.0, 1.5])
+def test_annealed_replay_draws_by_the_target_of_now_whatever_it_was_then(beta: float) -> None:
+    # As often as the targets R^0.5 and R^1 have them: 1, 2, 3 and 1, 4, 9 times.
+    rewards = [1.0, 4.0, 9.0]
+    times = [[reward for reward in rewards for _ in range(round(reward**b))] for b in (0.5, 1.0)]
+    held = [reward for part in times for reward in part]
+    # A state without reward is met first: it is never drawn, and leaves the others as they are.
+    buffer = _filled([(0.3, [0.0]), (0.5, times[0]), (1.0, times[1])], 64, weighed=True)
+    drawn = _drawn(buffer, beta, by_reward=False)
+    assert drawn[0] == 0
+    law = [sum(drawn[1:][[r == reward for r in held]]) for reward in rewards]
+    total = sum(reward**beta for reward in rewards)
+    assert law == pytest.approx([reward**beta / total for reward in rewards], abs=1e-3)
+    # By the ratio of Z, each time has the share of the states that it added.
+    shares = sum(drawn[:7]), sum(drawn[7:])
+    assert shares == pytest.approx((7 / 21, 14 / 21), abs=1e-3)

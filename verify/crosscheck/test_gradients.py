@@ -444,6 +444,12 @@ terms = eqx.filter_jit(lambda function, *arguments: function(*arguments))
 
 
 @pytest.mark.catches(
+    "Annealed replay remembers no densities, and so draws uniformly.",
+    "fast/training/networks.py",
+    "with_densities=replay.by_density)",
+    "with_densities=False)",
+)
+@pytest.mark.catches(
     "Ends are chosen from the buffer before the new ones are in it.",
     "fast/training/networks.py",
     "ends = choose(buffer,",
@@ -498,6 +504,15 @@ def test_a_batch_is_drawn_forwards_and_from_the_buffer_and_shared_by_devices(sma
         same = np.array_equal(explored.trajectories.actions[:6], plain.actions)
         assert same == is_on_policy
     assert drawing.traces == 1
+    # Halfway to the end of annealing the target is R^0.1, and its density is remembered.
+    annealing = Networks(config.changed(replay="annealed", replay_capacity=16, anneal=1.0))
+    sampler, empty = eqx.filter_jit(annealing.begin)(environment, jnp.int32(0))
+    _, dense = eqx.filter_jit(annealing.draw_batch)(
+        environment, TrainState(sampler, None, empty, jnp.int32(5)), draws
+    )
+    log_rewards = np.asarray(dense.log_rewards[:6])
+    assert np.ptp(log_rewards) > 0
+    assert dense.log_densities[:6] == pytest.approx(0.1 * log_rewards, rel=1e-5)
     # A mesh of one device is the machine itself.
     alone = Networks(configure("lines", dynamics="markov", batch=12))
     sharing = Compiled(on_devices(partial(alone.of_draws, key=KEY, axis=AXIS), 1))

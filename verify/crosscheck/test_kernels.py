@@ -216,6 +216,7 @@ def head_activations(w: World) -> tuple[Any, ...]:
 ARGUMENTS: dict[str, Callable[[World], Any]] = {
     "adjacency": lambda w: jnp.asarray(w.rng.integers(2, size=(BATCH, 6, 6)), jnp.float32),
     "batch": lambda w: BATCH,
+    "beta": lambda w: w.uniform(),
     "buffer": lambda w: w.buffer,
     "capacity": lambda w: 8,
     "draw": lambda w: w.uniform(BATCH),
