@@ -17,7 +17,7 @@ from fast.laws.enumeration import enumerate_environment
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms
 from fast.training.compose import configure
-from fast.training.method import annealed
+from fast.training.method import annealed, inverse_temperature
 from fast.training.options import SamplingOptions
 from fast.training.tables import applied, by_row, on_rows, rows_of_batch, with_rows
 from fast.training.trainer import make_trainer
@@ -192,13 +192,15 @@ def annealed_rewards(share: float, start: float, step: int) -> list[float]:
     return [float(beta) for beta in rewards]
 
 
-@pytest.mark.crosscheck("fast.training.method.annealed")
+@pytest.mark.crosscheck("fast.training.method.annealed", "fast.training.method.inverse_temperature")
 @pytest.mark.parametrize(
     ("share", "step", "beta"),
     [(0.5, 0, 0.01), (0.5, 25, 0.1), (0.5, 50, 1.0), (0.5, 99, 1.0), (1.0, 50, 0.1), (0.0, 0, 1.0)],
 )
 def test_beta_rises_in_equal_ratios_to_one(share: float, step: int, beta: float) -> None:
     assert annealed_rewards(share, 0.01, step) == pytest.approx([beta] * 4, rel=1e-5)
+    options = SamplingOptions(anneal=share, anneal_from=0.01)
+    assert inverse_temperature(options, 100, jnp.int32(step)) == pytest.approx(beta, rel=1e-5)
 
 
 @pytest.mark.parametrize(
