@@ -39,6 +39,7 @@ from reference.certificates.kept import KeptDraws
 from reference.certificates.laws import law_of
 from reference.certificates.listed import ListedLaw, from_logs
 from reference.certificates.literals import against_circuit
+from reference.certificates.paths import SeveralPaths
 from reference.certificates.recorded import read_record
 from reference.certificates.regimes import Draws, Result, with_log_z, with_neither, with_target
 from reference.certificates.state_texts import Outside
@@ -57,7 +58,13 @@ EACH = (
 )
 TRAJECTORIES = (
     "TV between trajectory distributions is at least that between terminal states; the two are "
-    "equal where each terminal state has one trajectory; another p_B may lower it (--tighten)"
+    "equal where each terminal state has one trajectory; another p_B may lower it (--tighten), and "
+    "--paths bounds that of terminal states"
+)
+PATHS = (
+    "TV of terminal states is at most that of terminal states with so many paths of each, one of "
+    "p_F and the others of p_B; that falls as there are more, and says nothing of it from below "
+    "(claim several-paths-tv-bound)"
 )
 WHY_NO_MORE = (
     "why no more is known: a mode that the sampler never visits changes none of its samples; give "
@@ -141,6 +148,7 @@ def certificate_of(what: Any, problem: Any, options: CertifyOptions) -> Certific
     given = {
         "log Z": options.log_z is not None and made.regime != "Z",
         "samples of the target": options.target is not None and made.regime != "S",
+        "paths": options.paths > 1 and PATHS not in made.notes,
         "features": features is not None and source.samples is not None and not compared,
     }
     unused = [
@@ -369,7 +377,7 @@ def _no_file(name: str) -> InputError:
     return InputError(
         "a certificate file is of regime E, where everything is enumerated, or of regime Z, where "
         f"log Z is known and trajectories are drawn from exact rows, but {name} has neither here: "
-        "leave it out, or take a smaller instance, a run or a function, without --keep"
+        "leave it out, or take a smaller instance, a run or a function, without --keep and --paths"
     )
 
 
@@ -419,7 +427,8 @@ def _sampled(
 ) -> Certificate:
     """Regimes Z, S and N, from trajectories."""
     known = _bound(source, options)
-    sampler, notes = _walker(source, options, features)
+    paths = options.paths if known.regime in ("Z", "S") else 1
+    sampler, notes = _walker(source, options, features, paths)
     exact: list[ExactPath] = []
     if options.certificate is not None:
         if known.log_z is None or not hasattr(sampler, "exact_paths"):
@@ -439,16 +448,21 @@ def _sampled(
     if options.certificate is not None and known.log_z is not None:
         problem, bounds = source.target.problem, (known.log_z, result.interval)
         notes += samples_proof(options.certificate, exact, problem, *bounds, options.level)
-    if source.of == "terminals":
+    interval, of = result.interval, source.of
+    if paths > 1:
+        lines.insert(0, Line(f"TV of terminals with {paths:,} paths of each", interval, "bound"))
+        notes[notes.index(TRAJECTORIES)] = PATHS
+        interval, of = Interval(0.0, interval.high), "terminals"
+    elif of == "terminals":
         notes.remove(TRAJECTORIES)
-    shown = result.interval, source.of, options.level, result.samples
+    shown = interval, of, options.level, result.samples
     return Certificate(known.regime, *shown, lines, notes)
 
 
 def _walker(
-    source: SamplerSource, options: CertifyOptions, features: Features | None
+    source: SamplerSource, options: CertifyOptions, features: Features | None, paths: int
 ) -> tuple[Sampler, list[str]]:
-    """The sampler, with the requested `p_B` and kept draws; and notes."""
+    """The sampler, with the requested `p_B`, paths and kept draws; and notes."""
     sampler, notes = source.walker(), []
     if options.tighten:
         sampler = source.tightened(sampler, options.tighten)
@@ -456,8 +470,12 @@ def _walker(
             f"p_B was learned in {options.tighten:,} steps of 256 trajectories, or as many as "
             f"{options.seconds:g} s allow; the bounds use fresh trajectories"
         )
+    several = {"paths": paths} if paths > 1 else {}
+    if several:
+        sampler = SeveralPaths(sampler, paths)
     if options.keep is not None:
         target = sha256(repr(options.target).encode())
         drawn_from = {**source.fingerprint(), "tighten": options.tighten, "target": target}
+        drawn_from |= several
         sampler = KeptDraws(sampler, Path(options.keep), options.seed, features, drawn_from)
     return sampler, notes

@@ -94,6 +94,8 @@ class CertifyOptions:
     """Which of a run's seeds; by default its first."""
     tighten: int = 0
     """Learn p_B first, in this many steps of 256 trajectories."""
+    paths: int = 1
+    """Bound TV of terminal states by this many backward paths of each; regimes Z and S."""
     features: Annotated[Features | None, _NAME] = None
     """A function from a terminal state to numbers in [0, 1] by name: their means are reported."""
     mode_states: Annotated[Sequence[Hashable], tyro.conf.Fixed, tyro.conf.Suppress] = ()
@@ -124,6 +126,7 @@ class CertifyOptions:
         check_fields(options := replace(self, **loaded), "certify")
         check_seed("certify", self.seed)
         check_integer("certify", "tighten", self.tighten, 0)
+        check_integer("certify", "paths", self.paths, 1)
         check_integer("certify", "max_states", self.max_states, 1, most=10**12)
         for name, value, least in zip(Budget._fields, options.budget, (0, 2, 0), strict=True):
             if not value >= least:

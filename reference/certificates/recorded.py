@@ -243,7 +243,7 @@ class Recorded:
         """Refuses: a recorded sampler cannot draw."""
         raise InputError(
             "a recorded sampler cannot be asked for the probability of other trajectories: give "
-            "the sampler itself, or log Z"
+            "the sampler itself, or log Z, without --paths"
         )
 
     def findings(self) -> Sequence[str]:
