@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -139,6 +140,18 @@ def test_numbers_of_a_finding_are_of_the_results(label: str) -> None:
     # Control: a place whose number is written by hand.
     changed = dataclasses.replace(experiment, finding="It ends at 0.12345, after 1,234,567.")
     assert by_hand(changed) >= {"0.12345", "1,234,567"}
+
+
+# Numbers of other texts: what is negligible, rates, untrained policies over draws, the paper's
+# ratio on sets, and hours.
+OF_TEXTS = "0.0002 0.001 0.003 0.01 0.03 0.12 0.09 0.05 0.04 0.58 1.5 2.5"
+
+
+@pytest.mark.parametrize("path", sorted((FOLDER / "texts").iterdir()), ids=lambda path: path.stem)
+def test_numbers_of_other_texts_are_of_the_results_or_the_paper(path: Path) -> None:
+    papers = {f"{n.mean:.3f}" for e in EXPERIMENTS.values() for n in e.quoted.values()}
+    numbers = NUMBER.findall(PLACE.sub("", path.read_text()))
+    assert {n for n in numbers if "." in n} <= {*OF_TEXTS.split(), *papers}
 
 
 def test_no_page_of_the_report_has_an_empty_place() -> None:
