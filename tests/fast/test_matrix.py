@@ -8,7 +8,9 @@ import pytest
 
 from fast.balance.losses import PenaltyName
 from fast.parts import BACKWARD, DYNAMICS, LOSSES, REPLAYS, option_names
+from fast.stochastic import training as stochastic_training
 from fast.tasks import TASKS
+from fast.training import build
 from fast.training.compose import configure
 from fast.training.trainer import make_trainer
 from reference import InputError
@@ -54,7 +56,15 @@ def steps(name: str, count: int, *, run: bool, **options: Any) -> Any:
     return jax.eval_shape(lambda: trainer.advance(trainer.init(), count))
 
 
+@pytest.fixture
+def one_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One width of hidden layers: the search for that of a budget traces each network six times."""
+    for module in (build, stochastic_training):
+        monkeypatch.setattr(module, "fitted", lambda dynamics, p_b, build: build(8))
+
+
 @pytest.mark.long
+@pytest.mark.usefixtures("one_width")
 @pytest.mark.parametrize("name", NAMES)
 def test_every_problem_goes_with_every_dynamics(name: str) -> None:
     for dynamics, kind in DYNAMICS.items():
@@ -67,6 +77,7 @@ def test_every_problem_goes_with_every_dynamics(name: str) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("one_width")
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_loss_goes_with_every_backward_policy_penalty_and_replay(loss: Any) -> None:
     refused, traced = 0, 0
