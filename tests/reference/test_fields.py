@@ -89,6 +89,7 @@ def test_symbolic_values_agree_with_rational_ones_at_a_point() -> None:
     point = [Fraction(k + 1, 7) for k in range(len(instance.field.symbols))]
     rational = BackwardPolicy(DIAMOND, RATIONAL, [_at(v, point) for v in instance.backward.values])
     expected, _ = forward_from_backward(rational, [_at(r, point) for r in instance.rewards])
+    assert instance.field.convert(Fraction(3, 4)) * 4 == instance.field.convert(3)
     assert [_at(v, point) for v in p_f.values] == list(expected.values)
 
 
