@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ import pytest
 import scipy.stats
 
 from pdai.experiments import EXPERIMENTS, Experiment
+from pdai.experiments.base import AS_PRINTED, FORMS
 from pdai.experiments.definitions import FOLDER
 
-DETAILS = (FOLDER / "details.md").read_text()
+DETAILS, FRONT = ((FOLDER / name).read_text() for name in ("details.md", "README.md"))
 # The sizes below which nothing counts, as the rule on the first page has them.
 COUNTS = {"tv": 1e-3, "fcs": 1e-3, "separation": 100.0, "memory": 2e-4, "best": 0.01}
 JUDGED = [label for label, experiment in EXPERIMENTS.items() if experiment.claim]
@@ -115,6 +117,45 @@ def test_the_printed_verdicts_are_those_of_the_raw_results(label: str) -> None:
             continue
         for row in rows:
             assert word(experiment, runs, row, pair) == verdicts[name, row], (name, row)
+
+
+def together(words: list[str]) -> str:
+    """The verdict of all rows of a claim, by the rule as it is printed."""
+    kinds, decided = set(words), {"reproduced", "direction only", "opposite"} & set(words)
+    if 2 * words.count("not run") > len(words):
+        return "not run"
+    if not decided:
+        return next(one for one in ("undecided", "level", "no headroom") if one in kinds)
+    if len(decided) > 1 and "opposite" in decided:
+        return "mixed"
+    (word,) = decided - ({"reproduced"} if len(decided) > 1 else set())
+    return word if kinds == decided or word == "direction only" else f"{word} in part"
+
+
+def overview(label: str) -> list[str]:
+    """The words of a claim on the first page, by column."""
+    (line,) = re.findall(rf"^\| \[{re.escape(label)}\].*$", FRONT, re.MULTILINE)
+    return [cell.split(", ")[0].strip() for cell in line.split(" | ")[2:5]]
+
+
+@pytest.mark.parametrize("label", JUDGED)
+def test_the_first_page_has_the_verdicts_of_all_rows_together(label: str) -> None:
+    experiment, verdicts = EXPERIMENTS[label], printed(label)
+    expected = dict.fromkeys((AS_PRINTED, *FORMS), "-")
+    for column, pair in experiment.forms.items():
+        words = [
+            word for (name, _), word in verdicts.items() if name == f"{pair[1]} against {pair[0]}"
+        ]
+        expected[column] = together(words)
+    assert overview(label) == list(expected.values())
+
+
+def test_control_a_changed_row_changes_the_word_of_a_claim() -> None:
+    assert together(["reproduced", "reproduced"]) == "reproduced"
+    assert together(["reproduced", "level"]) == "reproduced in part"
+    assert together(["reproduced", "direction only", "level"]) == "direction only"
+    assert together(["reproduced", "opposite"]) == "mixed"
+    assert together(["level", "no headroom", "undecided"]) == "undecided"
 
 
 def test_control_a_changed_raw_number_changes_the_verdict() -> None:
