@@ -1,6 +1,6 @@
 """Certificates of every small lift, which are accepted, and others, which are not unless true."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ import pytest
 
 from reference import RATIONAL, ForwardPolicy, normalize, total_variation
 from reference.certificates import Sample, check_certificate, write_certificate
+from reference.certificates.refuted import THRESHOLDS, BareHeader, won_by_bets
 from reference.certificates.sampled import BETS, SamplesHeader, Values, capital
 from verify.lib.scopes import all_small_lifts, described
 
@@ -87,15 +88,30 @@ def test_wrong_claims_about_samples_are_seldom_accepted(scope: Any) -> None:
         won = capital(header, tv + 1, low), capital(header, unit - (tv - 1), high)
         return max(won) >= header.scale * len(BETS)
 
+    wrong = ever([Fraction(*sample.forward[0]) for sample in law], steps, is_accepted)
+    assert 0 < wrong <= level
+    scope(f"all {2**steps} sequences of {steps} draws of two ends")
+
+
+@pytest.mark.claim("checker-soundness")
+def test_wrong_claims_about_bare_samples_are_seldom_accepted() -> None:
+    """Values of 3/8 and 5/8 for 1/8 and 7/8; after each draw, somebody claims a little too much."""
+    header = BareHeader("-", 2, 0, 2**140, 1, 2, 10**12 // 4 + 1, 10**12, 0, 0)
+    needed = header.scale * len(BETS) * len(THRESHOLDS)
+    wrong = ever(
+        [Fraction(3, 8), Fraction(5, 8)],
+        9,
+        lambda draws: won_by_bets(header, (1, 7), draws) >= needed,
+    )
+    assert 0 < wrong <= Fraction(1, 2)
+
+
+def ever(law: Sequence[Fraction], steps: int, holds: Callable[[tuple[int, ...]], bool]) -> Fraction:
+    """The probability that something ever holds of the draws so far, over all sequences."""
     wrong = Fraction(0)
     alive: dict[tuple[int, ...], Fraction] = {(): Fraction(1)}
     for _ in range(steps):
-        drawn = {
-            (*draws, i): p * Fraction(*sample.forward[0])
-            for draws, p in alive.items()
-            for i, sample in enumerate(law)
-        }
-        alive = {draws: p for draws, p in drawn.items() if not is_accepted(draws)}
+        drawn = {(*draws, i): p * q for draws, p in alive.items() for i, q in enumerate(law)}
+        alive = {draws: p for draws, p in drawn.items() if not holds(draws)}
         wrong += sum(drawn.values()) - sum(alive.values())
-    assert 0 < wrong <= level
-    scope(f"all {2**steps} sequences of {steps} draws of two ends")
+    return wrong

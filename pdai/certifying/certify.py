@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from pdai.adapters.log_prob import LogProb
 from pdai.certifying.options import CertifyOptions
-from pdai.certifying.proofs import samples_proof
+from pdai.certifying.proofs import bare_proof, samples_proof
 from pdai.certifying.sources import (
     DrawingSource,
     FunctionSource,
@@ -314,14 +314,14 @@ def _bare(
     features: Features | None,
 ) -> Certificate:
     """Regimes S and N, from terminal states without probabilities."""
-    if options.certificate is not None:
+    known, target, level = source.target.probabilities(), options.target, options.level
+    if options.certificate is not None and (known is None or options.regime in ("Z", "N")):
         raise _no_file(source.name)
     if options.regime == "Z":
         raise InputError(
             f"regime Z needs log p_F and log p_B of trajectories, and {source.name} has terminal "
             "states alone: record them, or give the sampler"
         )
-    known, target, level = source.target.probabilities(), options.target, options.level
     notes = ["assumes that the samples are independent draws of one sampler"]
     regime, interval, lines = options.regime, Interval(0.0, 1.0), list[Line]()
     unused = ": the samples of the target are not used"
@@ -340,6 +340,9 @@ def _bare(
             notes.append(TOGETHER)
         if features is not None:
             lines += sample_lines(features, samples, known, level)
+        if options.certificate is not None:
+            problem = source.target.problem
+            notes += bare_proof(options.certificate, samples, known, problem, level)
     elif is_large:
         interval, lines = against_circuit(samples, source.target.problem, level)  # type: ignore[arg-type]  # solutions
         notes.append(
@@ -376,8 +379,9 @@ class _Bound(NamedTuple):
 def _no_file(name: str) -> InputError:
     return InputError(
         "a certificate file is of regime E, where everything is enumerated, or of regime Z, where "
-        f"log Z is known and trajectories are drawn from exact rows, but {name} has neither here: "
-        "leave it out, or take a smaller instance, a run or a function, without --keep and --paths"
+        "log Z is known and trajectories are drawn from exact rows, or of samples beside a listed "
+        f"law, but {name} has none of these here: leave it out, or take a smaller instance, a run "
+        "or a function, without --keep and --paths"
     )
 
 

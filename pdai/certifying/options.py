@@ -103,7 +103,8 @@ class CertifyOptions:
     max_states: int = 100_000
     """Enumerate at most this many states or histories."""
     certificate: Annotated[Path | str | None, _PATH, tyro.conf.arg(aliases=["--proof"])] = None
-    """Write the certificate file of regime E or Z here, and check it (by pdai-check if built)."""
+    """Write the certificate file of regime E or Z, or of samples beside a listed law, here, and
+    check it (by pdai-check if built)."""
     keep: Annotated[Path | str | None, _PATH] = None
     """Keep the draws in this folder: the same command goes on from them after a kill."""
 

@@ -1,6 +1,7 @@
 """Files of certificates: written, and checked at once by the verified program or by Python."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -8,13 +9,16 @@ from reference.certificates import (
     BUILD_COMMAND,
     Sample,
     Verdict,
+    check_bare,
     check_samples,
     find_checker,
     run_checker,
     state_label,
+    write_bare,
     write_samples,
 )
 from reference.certificates.betting import Interval
+from reference.certificates.refuted import OTHER
 from reference.certificates.statement import Line
 from reference.certificates.sums import ExactPath
 from reference.errors import InputError
@@ -83,3 +87,28 @@ def samples_proof(
     bounds = Line("TV", claim, "bound").text()
     more = f"TV lies in {bounds}, if its samples are independent draws"
     return remarks(path, verdict, more)
+
+
+def bare_proof(
+    path: str | Path,
+    samples: Sequence[Hashable],
+    law: Mapping[Hashable, Fraction],
+    problem: Any,
+    level: float,
+) -> list[str]:
+    """Writes a statistical certificate of bare samples, and gives the result of its check in words.
+
+    Args:
+        path: the path of the file.
+        samples: the samples, in the order of the draws.
+        law: the probability of every value that the target has.
+        problem: the problem, or the law, whose name the file has.
+        level: the probability with which the lower bound may be wrong.
+    """
+    texts = {value: state_label(value) for value in law}
+    listed = {texts[value]: p for value, p in law.items()}
+    name = name_of(kind_of_problem(problem))
+    low = write_bare(path, listed, (texts.get(x, OTHER) for x in samples), level, problem=name)
+    bounds = Line("TV", Interval(low, 1.0), "bound").text()
+    more = f"TV lies in {bounds}, if the samples are independent draws"
+    return remarks(path, checked_claim(path, check_bare), more)

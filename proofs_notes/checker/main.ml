@@ -1,4 +1,4 @@
-(* pdai-check: reads a certificate row by row, runs the extracted Check, or Samples, on it, prints the
+(* pdai-check: reads a certificate row by row, runs the extracted Check, Samples or Bare on it, prints the
    verdict and what was claimed, or draws from its table.  Exit status: 0 accepted, 1 refused, 2 not a
    certificate, or too few bits.
 
@@ -26,7 +26,7 @@ let add_pairs text pairs =
       Buffer.add_string text (Z.to_string b))
     pairs
 
-let text_of_row row label =
+let text_of_row (row, label) =
   let text = Buffer.create 256 in
   (match row with
   | Spec.Terminal reward ->
@@ -40,7 +40,7 @@ let text_of_row row label =
   Buffer.add_string text label;
   Buffer.contents text
 
-let text_of_sample (s : Samples.sample) label =
+let text_of_sample ((s : Samples.sample), label) =
   let text = Buffer.create 256 in
   Buffer.add_char text 's';
   add_pairs text [ (s.reward, s.reward_den) ];
@@ -79,6 +79,23 @@ let text_of_samples problem (h : Samples.head) =
     line "weights" [ h.weights ];
     line "won" [ h.won_low; h.won_high ];
   ]
+
+let text_of_bare name values (c : Bare.claim) =
+  let line name numbers = String.concat " " (name :: List.map Z.to_string numbers) in
+  [
+    "pdai-bare 1";
+    "law " ^ name;
+    line "values" [ values ];
+    line "samples" [ c.draws ];
+    line "scale" [ c.grid ];
+    line "level" [ c.odds_num; c.odds_den ];
+    line "TV" [ c.least; c.least_den ];
+    line "trace" [ c.trace ];
+    line "won" [ c.gained ];
+  ]
+
+let text_of_value (weight, label) = "v " ^ Z.to_string weight ^ " | " ^ label
+let text_of_draw value = "x " ^ Z.to_string value
 
 (* Reading.                                                                                        *)
 
@@ -152,6 +169,35 @@ let samples lines =
           } )
   | _ -> malformed "expected the lines problem, samples, scale, Z, level, TV, weights, won"
 
+let value = function
+  | [ "v"; weight ] -> number weight
+  | _ -> malformed "expected 'v WEIGHT | LABEL'"
+
+let drawn line =
+  match String.split_on_char ' ' line with
+  | [ "x"; value ] -> number value
+  | _ -> malformed "expected 'x VALUE'"
+
+let bare lines =
+  match List.map (String.split_on_char ' ') lines with
+  | [ _; "law" :: name; [ "values"; values ]; [ "samples"; draws ]; [ "scale"; grid ];
+      [ "level"; odds_num; odds_den ]; [ "TV"; least; least_den ]; [ "trace"; trace ];
+      [ "won"; gained ] ] ->
+      ( label (String.concat " " name),
+        number values,
+        Bare.
+          {
+            grid = number grid;
+            odds_num = number odds_num;
+            odds_den = number odds_den;
+            least = number least;
+            least_den = number least_den;
+            draws = number draws;
+            trace = number trace;
+            gained = number gained;
+          } )
+  | _ -> malformed "expected the lines law, values, samples, scale, level, TV, trace, won"
+
 let head lines =
   match List.map (String.split_on_char ' ') lines with
   | [ [ "pdai-certificate"; "1" ]; "problem" :: problem; [ "nodes"; size ]; "arithmetic" :: arith;
@@ -182,8 +228,8 @@ let same written line =
   if written <> line then
     malformed "numbers must be decimal without leading zeros, with one space between"
 
-(* The verdict: that of [Check.check], or of [Samples.check], on the rows in the order in which they
-   are read.                                                                                       *)
+(* The verdict: that of [Check.check], [Samples.check] or [Bare.check], on the rows in the order in
+   which they are read.                                                                            *)
 
 type outcome = Accepted | Refused of string
 
@@ -205,6 +251,11 @@ let verdict_of_samples h =
   verdict (Samples.start h) (Samples.step h) (Samples.finish h)
     (fun state -> "sample " ^ Z.to_string (Z.succ state.Samples.seen))
     "number of samples, weights, or what was won"
+
+let verdict_of_bare c weights =
+  verdict (Bare.start c weights) (Bare.step c) (Bare.finish c)
+    (fun state -> "sample " ^ Z.to_string (Z.succ state.Bare.at_now.Bare.seen))
+    "number of samples, trace, or what was won"
 
 (* a / b, rounded down to 12 places; in what was accepted, a >= 0 and b > 0.                       *)
 let decimal a b =
@@ -234,6 +285,15 @@ let report_samples problem (h : Samples.head) =
     (Z.to_string h.level_num) (Z.to_string h.level_den);
   print_endline "samples are independent draws of p_F: this is assumed, and cannot be checked"
 
+let report_bare name values (c : Bare.claim) =
+  Printf.printf "accepted\nlaw (as the file says): %s\nvalues = %s\nsamples = %s\n" name
+    (Z.to_string values) (Z.to_string c.draws);
+  Printf.printf "TV(p_T, law) >= %s/%s = %s...\n" (Z.to_string c.least) (Z.to_string c.least_den)
+    (decimal c.least c.least_den);
+  Printf.printf "wrong with probability at most %s/%s, if the samples are independent draws of one\n"
+    (Z.to_string c.odds_num) (Z.to_string c.odds_den);
+  print_endline "sampler: this is assumed, and cannot be checked"
+
 (* With [draw], the rows of a table are kept and given to it instead of a report.                  *)
 let main ?draw channel =
   let kept = ref [] in
@@ -245,17 +305,18 @@ let main ?draw channel =
     | line -> line
     | exception End_of_file -> malformed "the file ends here"
   in
+  let read_same read text_of line =
+    let row = read line in
+    same (text_of row) line;
+    row
+  in
   let next read text_of keep () =
     match next_line () with
     | "end" -> (
         match input_char channel with
         | _ -> malformed "something follows 'end'"
         | exception End_of_file -> None)
-    | line ->
-        let row, name = labelled read line in
-        same (text_of row name) line;
-        keep (row, name);
-        Some row
+    | line -> Some (keep (read_same read text_of line))
   in
   let print report = function
     | Accepted -> report (); 0
@@ -269,16 +330,33 @@ let main ?draw channel =
         let problem, h = samples lines in
         List.iter2 same (text_of_samples problem h) lines;
         print (fun () -> report_samples problem h)
-          (verdict_of_samples h (next sample text_of_sample ignore))
+          (verdict_of_samples h (next (labelled sample) text_of_sample fst))
+    | "pdai-bare 1" as first ->
+        if Option.is_some draw then malformed "this certificate has no table to draw from";
+        let lines = first :: List.init 8 (fun _ -> next_line ()) in
+        let name, values, c = bare lines in
+        List.iter2 same (text_of_bare name values c) lines;
+        let rec weights left read =
+          if Z.sign left <= 0 then List.rev read
+          else
+            let weight, _ = read_same (labelled value) text_of_value (next_line ()) in
+            weights (Z.pred left) (weight :: read)
+        in
+        let weights = weights values [] in
+        print (fun () -> report_bare name values c)
+          (verdict_of_bare c weights (next drawn text_of_draw Fun.id))
     | first ->
         let lines = first :: List.init 5 (fun _ -> next_line ()) in
         let problem, h = head lines in
         List.iter2 same (text_of_head problem h) lines;
-        let keep = if Option.is_some draw then fun row -> kept := row :: !kept else ignore in
+        let keep row =
+          if Option.is_some draw then kept := row :: !kept;
+          fst row
+        in
         print
           (fun () ->
             match draw with None -> report problem h | Some draw -> draw (List.rev !kept))
-          (verdict_of_rows h (next row text_of_row keep))
+          (verdict_of_rows h (next (labelled row) text_of_row keep))
   with Malformed text -> malformed "line %d: %s" !place text
 
 (* Draws.  [Law.v] is about the states that [Draw.feed] leads to, a bit at a time.                *)

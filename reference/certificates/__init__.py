@@ -36,6 +36,8 @@ from reference.certificates.program import run_checker as run_checker
 from reference.certificates.reading import MalformedError as MalformedError
 from reference.certificates.reading import open_certificate as open_certificate
 from reference.certificates.reading import read_header as read_header
+from reference.certificates.refuted import check_bare as check_bare
+from reference.certificates.refuted import write_bare as write_bare
 from reference.certificates.sample import CertifiedSampler as CertifiedSampler
 from reference.certificates.sample import numpy_bits as numpy_bits
 from reference.certificates.sampled import Sample as Sample

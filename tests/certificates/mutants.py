@@ -60,6 +60,21 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
                        "if true then if true"),
     "half of the level": ("samples", "h.level_num) (Z.mul ((fun p -> p) ((fun p -> "
                           "Z.shift_left p 1) Z.one)) h.level_den)", "h.level_num) h.level_den"),
+    "number of bare samples": ("bare", "if Z.equal s.at_now.seen c.draws", "if true"),
+    "trace": ("bare", "if Z.equal s.traced c.trace", "if true"),
+    "capital of bare samples": ("bare", "if Z.equal (together s.capitals) c.gained", "if true"),
+    "enough won by bare samples": ("bare", "Z.leq (together (opening c.grid thresholds)) c.gained",
+                                   "true"),
+    "a weight below zero": ("bare", "if Z.leq Z.zero w then", "if true then"),
+    "a law without weight": ("bare", "if Z.lt Z.zero sum", "if true"),
+    "claim below zero": ("bare", "if Z.leq Z.zero c.least", "if true"),
+    "values from 0 on": ("bare", "if Z.leq Z.zero j", "if true"),
+    "events chosen once": ("bare", "if Z.equal n v.next", "if Z.equal n Z.one"),
+    "too often, by its weight": ("bare", "Z.sub (Z.mul c total0) (Z.mul n w)",
+                                 "Z.mul c total0"),
+    "the weight of an event": ("bare", "then Z.add sum w else sum", "then sum else sum"),
+    "counts of the draws so far": ("bare", "| Some k -> Z.add k ((fun p -> p) Z.one)",
+                                   "| Some k -> k"),
 }  # fmt: skip
 
 # The draws of these are others.
@@ -77,7 +92,7 @@ DRAW_MUTANTS: dict[str, tuple[str, str, str]] = {
 
 def build(folder: Path, module: str = "", old: str = "", new: str = "") -> Path:
     """Compiles the program in a folder, with a text of one of its modules replaced."""
-    extracted = ("spec", "trie", "check", "draw", "samples")
+    extracted = ("spec", "trie", "check", "draw", "samples", "bare")
     files = [*(CHECKER / "extracted" / f"{name}.ml" for name in extracted)]
     for file in (*files, CHECKER / "main.ml"):
         source = file.read_text()

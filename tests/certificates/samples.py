@@ -1,9 +1,10 @@
-"""Statistical certificates of words: a right one and wrong ones, made without the writer."""
+"""Statistical certificates: right ones and wrong ones, made without the writers."""
 
 import random
 from collections.abc import Sequence
 
 from reference.certificates import Sample
+from reference.certificates.refuted import BareHeader, Drawn, Value, won_by_bets
 from reference.certificates.sampled import SamplesHeader, Values, capital
 
 UNIT = 10**6
@@ -49,4 +50,37 @@ WRONG_SAMPLES = {
     "another capital below": text_of(HEADER, DRAWN, won_low=1),
     "another capital above": text_of(HEADER, DRAWN, won_high=1),
     "p_F above one": RIGHT_SAMPLES.replace("f 2 3", "f 4 3", 1),
+}
+
+# Bare samples: four values of a law, of which the first comes more often than it should.
+BARE = BareHeader("four", 0, 0, 2**140, 1, 2, 20, 100, 0, 0)
+WEIGHTS = (1, 2, 0, 2)
+
+
+def bare_text(
+    header: BareHeader, drawn: Sequence[int], weights: Sequence[int] = WEIGHTS, **others: int
+) -> str:
+    """The file with what these samples win, whether or not that is enough, and other numbers."""
+    trace = header.scale + sum(t * (value + 1) for t, value in enumerate(drawn, 1))
+    inside = [value % len(weights) for value in drawn]
+    won = won_by_bets(header, weights, inside)
+    right = header._replace(values=len(weights), samples=len(drawn), trace=trace, won=won)
+    changed = right._replace(**{name: getattr(right, name) + off for name, off in others.items()})
+    values = [Value(f"value {place}", weight).line() for place, weight in enumerate(weights)]
+    return "\n".join([*changed.lines(), *values, *(Drawn(x).line() for x in drawn), "end\n"])
+
+
+BARE_DRAWN = [0, 1, 0, 0] * 12
+RIGHT_BARE = (bare_text(BARE, BARE_DRAWN), bare_text(BARE._replace(tv_low=0), BARE_DRAWN[::-1]))
+WRONG_BARE = {
+    "too little is won": bare_text(BARE._replace(tv_low=40), BARE_DRAWN),
+    "TV below zero": bare_text(BARE._replace(tv_low=-1), BARE_DRAWN),
+    "a negative level": bare_text(BARE._replace(level_num=-1, level_den=-2), BARE_DRAWN),
+    "another number of samples": bare_text(BARE, BARE_DRAWN, samples=1),
+    "another trace": bare_text(BARE, BARE_DRAWN, trace=1),
+    "another capital": bare_text(BARE, BARE_DRAWN, won=1),
+    "a negative weight": bare_text(BARE, BARE_DRAWN, (2, 2, -1, 2)),
+    "no weight": bare_text(BARE._replace(tv_low=0, won=0), [0], (1,)).replace("v 1", "v 0"),
+    "a value that is none": bare_text(BARE, [*BARE_DRAWN[:-1], 7]),
+    "a value before the first": bare_text(BARE, [*BARE_DRAWN[:-1], -1]),
 }

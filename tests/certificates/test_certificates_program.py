@@ -37,7 +37,7 @@ from tests.certificates.drawn import (
     with_a_number_changed,
 )
 from tests.certificates.mutants import CHECKER, DRAW_MUTANTS, MUTANTS, build
-from tests.certificates.samples import RIGHT_SAMPLES, WRONG_SAMPLES
+from tests.certificates.samples import RIGHT_BARE, RIGHT_SAMPLES, WRONG_BARE, WRONG_SAMPLES
 from verify.lib.bits import deciding_strings
 
 
@@ -233,8 +233,9 @@ def test_control_mutants_of_the_program_are_caught(name: str, tmp_path: Path) ->
 def expected() -> tuple[tuple[str, bool], ...]:
     """Texts, and whether they are right; first those that most mutants get wrong."""
     wrong = [text for text in reversed(WRONG.values()) if len(text) < 10_000]
-    samples = ((RIGHT_SAMPLES, True), *((text, False) for text in WRONG_SAMPLES.values()))
-    return *((text, True) for text in RIGHT), *((text, False) for text in wrong), *samples
+    right = (*RIGHT, RIGHT_SAMPLES, *RIGHT_BARE)
+    wrong += [*WRONG_SAMPLES.values(), *WRONG_BARE.values()]
+    return *((text, True) for text in right), *((text, False) for text in wrong)
 
 
 def test_the_command_that_builds_the_program_names_a_script() -> None:

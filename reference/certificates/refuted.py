@@ -1,0 +1,318 @@
+"""Statistical certificates of bare samples: a lower bound of TV to a listed law.
+
+```
+pdai-bare 1
+law NAME
+values K
+samples N
+scale S                              capital is counted in multiples of 1 / S, rounded down
+level NUMERATOR DENOMINATOR
+TV LOW DENOMINATOR                   the claim: TV is at least LOW / DENOMINATOR
+trace SUM                            S, and t (j + 1) for each sample: number t is the value j
+won CAPITAL                          of all bets
+v WEIGHT | LABEL                     for each value, from number 0 on
+x VALUE                              for each sample, in the order of the draws: the value's number
+end
+```
+
+After 1, 2, 4, 8, ... samples three events are chosen anew: values that have come more often than
+the law says, by more than 0, 2 or 4 standard deviations. Until the next choice, each sample in an
+event wins bets against the law's probability of the event plus `LOW / DENOMINATOR`, which is at
+least the sampler's if TV is at most that. The rule and the bets are a part of the checker, as they
+must not be chosen after the samples. The verified program (`proofs_notes/checker/Bare.v`) computes
+the same.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+from itertools import chain, compress
+from math import ceil, lcm, log
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from reference.certificates.check import RefusedError, Verdict, verdict_of
+from reference.certificates.format import write_rows
+from reference.certificates.reading import Lines
+from reference.certificates.sampled import BETS, BITS, DIGITS, GRAIN
+from reference.errors import InputError
+from reference.files import reading
+
+# Squares of the standard deviations by which the values of an event came too often.
+THRESHOLDS = (0, 4, 16)
+# All that a sampler draws and the law does not list is one value more.
+OTHER = "any other value"
+
+
+class BareHeader(NamedTuple):
+    """The lines above the values, each number as it stands there; `problem` names the law."""
+
+    problem: str
+    values: int
+    samples: int
+    scale: int
+    level_num: int
+    level_den: int
+    tv_low: int
+    tv_den: int
+    trace: int
+    won: int
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """Every number of the header."""
+        return self[1:]
+
+    def lines(self) -> list[str]:
+        """The lines of the header."""
+        return [
+            "pdai-bare 1",
+            f"law {self.problem}",
+            f"values {self.values}",
+            f"samples {self.samples}",
+            f"scale {self.scale}",
+            f"level {self.level_num} {self.level_den}",
+            f"TV {self.tv_low} {self.tv_den}",
+            f"trace {self.trace}",
+            f"won {self.won}",
+        ]
+
+
+class Value(NamedTuple):
+    """A value of the law, with its weight."""
+
+    label: str
+    weight: int
+
+    @property
+    def numbers(self) -> list[int]:
+        """The number of the line."""
+        return [self.weight]
+
+    def line(self) -> str:
+        """The line of the file."""
+        return f"v {self.weight} | {self.label}"
+
+
+class Drawn(NamedTuple):
+    """A sample: the number of its value."""
+
+    value: int
+    label: str = "a sample"
+
+    @property
+    def numbers(self) -> list[int]:
+        """The number of the line."""
+        return [self.value]
+
+    def line(self) -> str:
+        """The line of the file."""
+        return f"x {self.value}"
+
+
+@contextmanager
+def open_bare(path: Path | str) -> Iterator[tuple[BareHeader, list[Value], Iterator[int]]]:
+    """Reads the header and the values of a certificate of bare samples, and then each sample.
+
+    Raises:
+        MalformedError: at the first malformed line, here or while samples are taken.
+        InputError: if there is no such file, or it is a pipe, a device or a folder.
+    """
+    with reading(Path(path), follow=True) as file:
+        lines = Lines(file)
+        header = _header(lines)
+        yield header, [_value(lines) for _ in range(header.values)], _samples(lines)
+
+
+def _header(lines: Lines) -> BareHeader:
+    read = [lines.next()]
+    if read[0] != "pdai-bare 1":
+        raise lines.malformed("expected 'pdai-bare 1'")
+    read += [lines.next() for _ in range(8)]
+    name = lines.label(read[1].partition(" ")[2])
+    numbers = [lines.number(word) for line in read[2:] for word in line.split(" ")[1:]]
+    if len(numbers) != len(BareHeader._fields) - 1:
+        raise lines.malformed("expected the lines values, samples, scale, level, TV, trace, won")
+    header = BareHeader(name, *numbers)
+    for written, line in zip(header.lines(), read, strict=True):
+        lines.check_same(written, line)
+    return header
+
+
+def _value(lines: Lines) -> Value:
+    line = lines.next()
+    weight, bar, label = line.removeprefix("v ").partition(" | ")
+    if not bar:
+        raise lines.malformed("expected 'v WEIGHT | LABEL'")
+    value = Value(lines.label(label), lines.number(weight))
+    lines.check_same(value.line(), line)
+    return value
+
+
+def _samples(lines: Lines) -> Iterator[int]:
+    while (line := lines.next()) != "end":
+        drawn = Drawn(lines.number(line.removeprefix("x ")))
+        lines.check_same(drawn.line(), line)
+        yield drawn.value
+    lines.check_end()
+
+
+def check_bare(path: Path | str) -> Verdict:
+    """Checks a certificate of bare samples in integers, in Python, which is not verified.
+
+    The verdict is that of `pdai-check` (`reference.certificates.run_checker`). That somebody writes
+    one that is accepted, and TV is below its claim, has probability at most its level, if the
+    samples are independent draws of one sampler.
+
+    Raises:
+        InputError: if there is no such file.
+    """
+
+    def check() -> None:
+        with open_bare(path) as (header, values, samples):
+            _check(header, [value.weight for value in values], list(samples))
+
+    return verdict_of(check)
+
+
+def _check(h: BareHeader, weights: Sequence[int], samples: Sequence[int]) -> None:
+    if min(h.scale, h.level_num, h.level_den, h.tv_den) <= 0 or h.tv_low < 0:
+        raise RefusedError("the scale, the level and denominators must be positive, TV at least 0")
+    if min(weights, default=0) < 0 or not any(weights):
+        raise RefusedError("the weights must be at least 0, and one of them positive")
+    for number, value in enumerate(samples, 1):
+        if not 0 <= value < len(weights):
+            raise RefusedError(f"sample {number} is the value {value} of {len(weights)}")
+    if (len(samples), _trace(h, samples)) != (h.samples, h.trace):
+        raise RefusedError(f"there are {len(samples)} samples, with the trace {_trace(h, samples)}")
+    won, needed = won_by_bets(h, weights, samples), _needed(h)
+    if won != h.won or (h.tv_low and won < needed):
+        raise RefusedError(f"{won} is won, {h.won} claimed, {needed} needed")
+
+
+def _trace(h: BareHeader, samples: Sequence[int]) -> int:
+    return h.scale + sum(number * (value + 1) for number, value in enumerate(samples, 1))
+
+
+def _needed(h: BareHeader) -> int:
+    return h.scale * len(BETS) * len(THRESHOLDS)
+
+
+def _above(threshold: int, count: int, total: int, weight: int, times: int) -> bool:
+    """True for a value that came often, of a weight, in a count of samples."""
+    over = times * total - count * weight
+    return over > 0 and over**2 > threshold * count * weight * total
+
+
+class _Piece(NamedTuple):
+    """Samples up to the next choice, and the events that those before have chosen."""
+
+    events: list[list[bool]]
+    samples: Sequence[int]
+
+
+def _pieces(weights: Sequence[int], samples: Sequence[int]) -> Iterator[_Piece]:
+    total, counts, start = sum(weights), [0] * len(weights), 0
+    while start < len(samples):
+        pairs = list(zip(weights, counts, strict=True))
+        events = [[_above(z, start, total, *pair) for pair in pairs] for z in THRESHOLDS]
+        end = max(1, 2 * start)
+        yield _Piece(events, samples[start:end])
+        for value in samples[start:end]:
+            counts[value] += 1
+        start = end
+
+
+def won_by_bets(h: BareHeader, weights: Sequence[int], samples: Sequence[int]) -> int:
+    """The capital of all bets together against the claim; each begins with the level.
+
+    Args:
+        h: the header, of which scale, level and TV are used.
+        weights: the weights of the values.
+        samples: the numbers of the values drawn.
+    """
+    total = sum(weights)
+    unit = h.tv_den * total
+    capitals = [[h.scale * h.level_num // h.level_den] * len(BETS) for _ in THRESHOLDS]
+    for events, part in _pieces(weights, samples):
+        for place, event in enumerate(events):
+            mean = sum(compress(weights, event)) * h.tv_den + h.tv_low * total
+            bottoms = [GRAIN * unit + k * mean for k in BETS]
+            tops = [[GRAIN * unit] * len(BETS), [(GRAIN + k) * unit for k in BETS]]
+            each = capitals[place]
+            for value in part:
+                odds = zip(each, tops[event[value]], bottoms, strict=True)
+                each = [capital and capital * top // bottom for capital, top, bottom in odds]
+            capitals[place] = each
+    return sum(chain.from_iterable(capitals))
+
+
+def _claimed(h: BareHeader, weights: Sequence[int], samples: Sequence[int]) -> int:
+    """About the largest numerator of TV that enough is won against, by bets in floats."""
+    total, bets = sum(weights), np.array(BETS, float) / GRAIN
+    pieces = [
+        (place, sum(compress(weights, event)) / total, len(part), sum(event[x] for x in part))
+        for events, part in _pieces(weights, samples)
+        for place, event in enumerate(events)
+    ]
+    wanted = log(Fraction(_needed(h) * h.level_den, h.scale * h.level_num))
+
+    def enough(low: int) -> bool:
+        logs = np.zeros((len(THRESHOLDS), len(bets)))
+        for place, inside, count, hits in pieces:
+            against = np.log1p(bets * (inside + low / h.tv_den))
+            logs[place] += hits * np.log1p(bets) - count * against
+        return float(np.logaddexp.reduce(logs.ravel())) > wanted
+
+    low, high = 0, h.tv_den
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if enough(middle) else (low, middle)
+    return low
+
+
+def write_bare(
+    path: Path | str,
+    law: Mapping[str, Fraction],
+    samples: Iterable[str],
+    level: float,
+    problem: str = "unnamed",
+) -> float:
+    """Writes a statistical certificate of bare samples.
+
+    Args:
+        path: the path of the file; an old file is replaced.
+        law: the weight of each value of the law, by its text.
+        samples: the texts of the samples, in the order of the draws; of a value that the law does
+            not list, any other text.
+        level: the probability with which the claim may be wrong.
+        problem: the name of the law, for readers of the file.
+
+    Returns:
+        The lower bound of TV that the file claims.
+
+    Raises:
+        InputError: if a number or a text is too long for the file.
+    """
+    common, numbers = lcm(*(w.denominator for w in law.values())), {x: i for i, x in enumerate(law)}
+    values = [Value(x, int(w * common)) for x, w in law.items()] + [Value(OTHER, 0)]
+    weights, drawn = [value.weight for value in values], [numbers.get(x, len(law)) for x in samples]
+    if not any(weights):
+        raise InputError("write_bare: the law has no value of positive weight: give it one")
+    odds = Fraction(repr(level))
+    unit: int = 10**DIGITS
+    scale = 2 ** (BITS + ceil(1 / odds).bit_length())
+    begun = BareHeader(
+        *(problem, len(values), len(drawn), scale, *odds.as_integer_ratio()),
+        *(0, unit, 0, 0),
+    )
+    begun = begun._replace(trace=_trace(begun, drawn))
+    low, step = _claimed(begun, weights, drawn), 1
+    header = begun._replace(tv_low=low)
+    while (won := won_by_bets(header, weights, drawn)) < _needed(begun) and low:
+        low, step = max(0, low - step), 4 * step
+        header = begun._replace(tv_low=low)
+    write_rows(path, header._replace(won=won), chain(values, map(Drawn, drawn)))
+    return low / unit
