@@ -28,7 +28,11 @@ SAMPLES, SECONDS, STATES = 1_000_000, 60.0, 100_000
 # A round helped if it leaves at most this share of the bound of the round before.
 HELPED = 0.7
 # Changes to try in turn, once longer training has stopped helping.
-CHANGES: tuple[Mapping[str, Any], ...] = ({"table_rows": 2**16}, {"anneal": 0.6})
+CHANGES: tuple[Mapping[str, Any], ...] = (
+    {"table_rows": 2**16},
+    {"anneal": 0.6},
+    {"order": "fixed", "replay": "annealed"},
+)
 
 
 class Goal(NamedTuple):
@@ -61,7 +65,10 @@ class _Plan(NamedTuple):
     @property
     def how(self) -> str:
         """The plan in words."""
-        changed = ", ".join(f"{name} {value:,}" for name, value in self.options.items())
+        changed = ", ".join(
+            f"{name} {value if isinstance(value, str) else f'{value:,}'}"
+            for name, value in self.options.items()
+        )
         start = f"on from round {self.start}" if self.start else "from new parameters"
         return f"{start}, {changed}" if changed else start
 

@@ -119,6 +119,11 @@ class DynamicsOptions(ABC, Generic[Built]):
         return False
 
     @property
+    def rows_by_state(self) -> int:
+        """Rows of a table of logits by state, beside the network; 0 for none."""
+        return 0
+
+    @property
     def layers(self) -> int:
         """Hidden layers of the head, and of a learned backward policy."""
         return self.hidden_layers or (3 if self.is_markovian else 1)

@@ -96,6 +96,11 @@ class HeadOptions(DynamicsOptions[Network]):
         super().__post_init__()
         require(self, "table_rows", 0 <= self.table_rows <= 2**24, "lie from 0 to 2^24")
 
+    @property
+    def rows_by_state(self) -> int:
+        """Rows of the table of logits by state."""
+        return self.table_rows
+
     def check(self, config: Any) -> None:
         codes = {getattr(config.task, name, None) for name in ("encoding", "time_code")}
         if self.table_rows and "fourier" in codes:

@@ -84,7 +84,7 @@ def make_policy(
 
 def _tabled(policy: Policy, dynamics: DynamicsOptions[Any], parents: int) -> Policy:
     """The policy with tables beside its head and its learned `p_B`, if the dynamics ask for any."""
-    rows, absent = getattr(dynamics, "table_rows", 0), {"is_leaf": lambda leaf: leaf is None}
+    rows, absent = dynamics.rows_by_state, {"is_leaf": lambda leaf: leaf is None}
     if rows and isinstance(policy.network, WithHead):
         table = StateTable(jnp.zeros((rows, policy.network.output)))
         policy = eqx.tree_at(lambda p: p.network.table, policy, table, **absent)

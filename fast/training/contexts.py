@@ -87,7 +87,7 @@ def check_contexts(config: TrainConfig, contexts: Contexts) -> None:
         f"dynamics {config.name_of('dynamics')}": not config.dynamics.is_summable,
         "p_b lifted": config.p_b.reads_latent,
         f"{config.run.devices} devices": config.run.devices > 1,
-        "tables by state": bool(getattr(config.dynamics, "table_rows", 0)),
+        "tables by state": config.dynamics.rows_by_state > 0,
         f"{len(config.factors.frozen)} frozen runs": bool(config.factors.frozen),
     }
     for name, is_chosen in refused.items():

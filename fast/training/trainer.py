@@ -124,7 +124,7 @@ def _programs(config: TrainConfig, platform: str) -> tuple[Any, jax.stages.Wrapp
     compilation.
     """
     method_class = METHODS[config.dynamics.method]
-    has_table = bool(getattr(config.dynamics, "table_rows", 0))
+    has_table = config.dynamics.rows_by_state > 0
     optimizer = config.optimiser.make(config.loss.log_z_learning_rate, has_table=has_table)
 
     def method_of(environment: Any, frozen: FrozenSamplers, policies: tuple[Policy, ...]) -> Method:

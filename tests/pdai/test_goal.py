@@ -64,12 +64,27 @@ def test_the_command_prints_the_rounds_and_fails_if_time_is_over(tmp_path: Path)
         ),
         (
             [record(n, n - 1, 0.4, table_rows=9, anneal=1) for n in (1, 2)],
-            (0, {"table_rows": 9, "anneal": 1, "batch": 32, "parameters": 8_000}),
+            (0, {"table_rows": 9, "anneal": 1, "order": "fixed", "replay": "annealed"}),
+        ),
+        (
+            [record(n, n - 1, 0.4, table_rows=9, anneal=1, order="fixed") for n in (1, 2)],
+            (
+                0,
+                {
+                    "table_rows": 9,
+                    "anneal": 1,
+                    "order": "fixed",
+                    "batch": 32,
+                    "parameters": 8_000,
+                },
+            ),
         ),
     ],
 )
 def test_what_comes_next_follows_from_the_log(rounds: Any, plan: Any) -> None:
-    assert tuple(_next(CONFIG, rounds)) == plan
+    following = _next(CONFIG, rounds)
+    assert tuple(following) == plan
+    assert ("order fixed" in following.how) == ("order" in plan[1])
 
 
 def test_a_dynamics_without_a_head_has_no_table() -> None:

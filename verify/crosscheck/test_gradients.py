@@ -510,6 +510,8 @@ def test_a_batch_is_drawn_forwards_and_from_the_buffer_and_shared_by_devices(sma
     _, dense = eqx.filter_jit(annealing.draw_batch)(
         environment, TrainState(sampler, None, empty, jnp.int32(5)), draws
     )
+    assert dense is not None
+    assert dense.log_densities is not None
     log_rewards = np.asarray(dense.log_rewards[:6])
     assert np.ptp(log_rewards) > 0
     assert dense.log_densities[:6] == pytest.approx(0.1 * log_rewards, rel=1e-5)
