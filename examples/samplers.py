@@ -216,7 +216,7 @@ SPREAD = np.where(np.arange(len(VALUES)) < 7, 52.0, 1.0)
 
 
 def histogram(weights: Any, count: int = 100_000) -> Counter[int]:
-    """How often each value is drawn; a file has the columns `terminal` and `count`."""
+    """A sample as a histogram; in a file it has the columns `terminal` and `count`."""
     counts = rng.multinomial(count, weights / weights.sum())
     return Counter(dict(zip(VALUES, counts.tolist(), strict=True)))
 

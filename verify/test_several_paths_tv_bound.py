@@ -27,7 +27,7 @@ class Paths(NamedTuple):
     p_b: list[Fraction]
 
     def tuples(self, count: int) -> Iterator[tuple[Fraction, Fraction, Fraction | None]]:
-        """Of all that have a `p_B`: `p_F` of the first, `p_B` of the others, and `q` of all.
+        """Tuples of paths: `p_F` of the first times `p_B` of the others; their `p_B`; and `q`.
 
         `q` is None where it is infinite.
         """

@@ -110,9 +110,9 @@ def _columns(path: Path) -> tuple[dict[str, Sequence[str]], bool]:
     names, lines = read_rows(path)
     rows = [row for row in lines if row]
     header = ["terminal"]
-    known = {"state", PRICED, COUNT, *COLUMNS}
+    columns = {"state", PRICED, COUNT, *COLUMNS}
     first = rows[0] if rows else []
-    has_header = first == header or (len(first) > 1 and not known.isdisjoint(first))
+    has_header = first == header or (len(first) > 1 and not columns.isdisjoint(first))
     if has_header and names is None:
         names, *rows = rows
     if names is not None:

@@ -36,7 +36,7 @@ import numpy as np
 from reference.certificates.check import RefusedError, Verdict, verdict_of
 from reference.certificates.format import write_rows
 from reference.certificates.reading import Lines
-from reference.certificates.sampled import BETS, BITS, DIGITS, GRAIN
+from reference.certificates.sampled import BETS, BITS, DIGITS, GRAIN, read_header
 from reference.errors import InputError
 from reference.files import reading
 
@@ -122,23 +122,8 @@ def open_bare(path: Path | str) -> Iterator[tuple[BareHeader, list[Value], Itera
     """
     with reading(Path(path), follow=True) as file:
         lines = Lines(file)
-        header = _header(lines)
+        header = read_header(lines, BareHeader, BareHeader._fields)
         yield header, [_value(lines) for _ in range(header.values)], _samples(lines)
-
-
-def _header(lines: Lines) -> BareHeader:
-    read = [lines.next()]
-    if read[0] != "pdai-bare 1":
-        raise lines.malformed("expected 'pdai-bare 1'")
-    read += [lines.next() for _ in range(8)]
-    name = lines.label(read[1].partition(" ")[2])
-    numbers = [lines.number(word) for line in read[2:] for word in line.split(" ")[1:]]
-    if len(numbers) != len(BareHeader._fields) - 1:
-        raise lines.malformed("expected the lines values, samples, scale, level, TV, trace, won")
-    header = BareHeader(name, *numbers)
-    for written, line in zip(header.lines(), read, strict=True):
-        lines.check_same(written, line)
-    return header
 
 
 def _value(lines: Lines) -> Value:

@@ -20,13 +20,13 @@ They are a part of the checker, as they must not be chosen after the samples. Th
 (`proofs_notes/checker/Samples.v`) computes the same.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from itertools import accumulate
 from math import ceil, floor, lcm, prod
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
 from reference.certificates.betting import Interval
 from reference.certificates.check import RefusedError, Verdict, verdict_of
@@ -133,19 +133,41 @@ def open_samples(path: Path | str) -> Iterator[tuple[SamplesHeader, Iterator[Sam
     """
     with reading(Path(path), follow=True) as file:
         lines = Lines(file)
-        yield _header(lines), _samples(lines)
+        yield read_header(lines, SamplesHeader, SamplesHeader._fields), _samples(lines)
 
 
-def _header(lines: Lines) -> SamplesHeader:
+class Header(Protocol):
+    """The lines above the samples: the version, a name, and numbers after the name of each line."""
+
+    def lines(self) -> list[str]:
+        """The lines of the header."""
+
+
+H = TypeVar("H", bound=Header)
+
+
+def read_header(lines: Lines, kind: Callable[..., H], fields: Sequence[str]) -> H:
+    """Reads the lines above the samples, which must be those that the header writes.
+
+    Args:
+        lines: the lines of the file.
+        kind: the class of the header, made of a name and numbers.
+        fields: their names.
+
+    Raises:
+        MalformedError: at the first malformed line.
+    """
+    version, name, *others = kind("", *[0] * (len(fields) - 1)).lines()
     read = [lines.next()]
-    if read[0] != "pdai-samples 1":
-        raise lines.malformed("expected 'pdai-samples 1'")
-    read += [lines.next() for _ in range(8)]
-    problem = lines.label(read[1].partition(" ")[2])
+    if read[0] != version:
+        raise lines.malformed(f"expected {version!r}")
+    read += [lines.next() for _ in (name, *others)]
+    label = lines.label(read[1].partition(" ")[2])
     numbers = [lines.number(word) for line in read[2:] for word in line.split(" ")[1:]]
-    if len(numbers) != len(SamplesHeader._fields) - 1:
-        raise lines.malformed("expected the lines samples, scale, Z, level, TV, weights, won")
-    header = SamplesHeader(problem, *numbers)
+    if len(numbers) != len(fields) - 1:
+        expected = ", ".join(line.partition(" ")[0] for line in others)
+        raise lines.malformed(f"expected the lines {expected}")
+    header = kind(label, *numbers)
     for written, line in zip(header.lines(), read, strict=True):
         lines.check_same(written, line)
     return header

@@ -2,7 +2,7 @@
 
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from reference.certificates import Sample
 from reference.certificates.refuted import BareHeader, Drawn, Value, won_by_bets
@@ -14,6 +14,13 @@ HEADER = SamplesHeader(
     *("the words", 0, 2**140, 20, 21, 1, 1, 2), tv_low=30_000, tv_high=500_000, tv_den=UNIT,
     weights=0, won_low=0, won_high=0,
 )  # fmt: skip
+
+
+def each_changed(text: str, places: Sequence[tuple[int, int]]) -> Iterator[str]:
+    """The text with one of the numbers at these places moved by one."""
+    for number, (first, last) in enumerate(places):
+        off = (-1) ** (number % 3)
+        yield text[:first] + str(int(text[first:last]) + off) + text[last:]
 
 
 def words(count: int, seed: int = 0) -> list[Sample]:

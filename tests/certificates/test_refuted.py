@@ -14,7 +14,7 @@ from reference.certificates import check_bare, find_checker, run_checker, write_
 from reference.certificates.refuted import BareHeader, open_bare
 from reference.certificates.sampled import BETS, GRAIN
 from tests.certificates.mutants import CHECKER
-from tests.certificates.samples import BARE_DRAWN, RIGHT_BARE, WRONG_BARE
+from tests.certificates.samples import BARE_DRAWN, RIGHT_BARE, WRONG_BARE, each_changed
 
 # All but those of the names of values.
 NUMBER = re.compile(r"(?<= )(?<!value )\d+(?=[ \n])")
@@ -31,7 +31,7 @@ def verdict(path: Path, text: str) -> str:
 
 
 def won_exactly(h: BareHeader, weights: Sequence[int], samples: Sequence[int]) -> int:
-    """What all bets have won, each rounded down once, by the rule as it is written."""
+    """The sum that all bets win, each rounded down once, written out from the rule."""
     total = sum(weights)
     law, won = [Fraction(weight, total) for weight in weights], 0
     for threshold in (0, 2, 4):
@@ -88,9 +88,7 @@ def test_control_each_number_that_is_changed_is_refused(path: Path) -> None:
     assert verdict(path, text) == "accepted"
     places = [match.span() for match in NUMBER.finditer(text)]
     assert len(places) == 10 + 4 + len(BARE_DRAWN)
-    for number, (first, last) in enumerate(places):
-        off = (-1) ** (number % 3)
-        other = text[:first] + str(int(text[first:last]) + off) + text[last:]
+    for other in each_changed(text, places):
         assert verdict(path, other) != "accepted", other
 
 
