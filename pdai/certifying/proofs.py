@@ -106,7 +106,10 @@ def bare_proof(
         level: the probability with which the lower bound may be wrong.
     """
     texts = {value: state_label(value) for value in law}
-    listed = {texts[value]: p for value, p in law.items()}
+    # Values of the same text are one value of the file, whose TV is then no larger.
+    listed = dict.fromkeys(texts.values(), Fraction(0))
+    for value, p in law.items():
+        listed[texts[value]] += p
     name = name_of(kind_of_problem(problem))
     low = write_bare(path, listed, (texts.get(x, OTHER) for x in samples), level, problem=name)
     bounds = Line("TV", Interval(low, 1.0), "bound").text()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import pdai
+from pdai.certifying.proofs import bare_proof
 from reference.certificates import check_bare, find_checker, run_checker, write_bare
 from reference.certificates.refuted import BareHeader, open_bare
 from reference.certificates.sampled import BETS, GRAIN
@@ -138,3 +139,20 @@ def test_certify_writes_what_it_reports(path: Path) -> None:
     low = header.tv_low / header.tv_den
     assert any("accepted by" in note and f"[{low:.6g}"[:7] in note for note in made.notes)
     assert 0.5 * made.interval.low < low < made.interval.high
+
+
+class Twin:
+    """One of several values with the same text."""
+
+    def __repr__(self) -> str:
+        return "twin"
+
+
+def test_values_of_the_same_text_are_one_value_of_the_file(path: Path) -> None:
+    twins = Twin(), Twin()
+    law = {twins[0]: Fraction(1, 4), twins[1]: Fraction(1, 4), "x": Fraction(1, 2)}
+    samples = random.Random(0).choices([*law], weights=[1, 1, 2], k=2_000)
+    bare_proof(path, samples, law, "a law", 1e-3)
+    with open_bare(path) as (header, values, _):
+        assert header.tv_low == 0
+        assert [value.weight for value in values] == [1, 1, 0]
