@@ -110,7 +110,7 @@ BY_HAND = {
     "tab:preferencesa": "0.025 0.030 91",
     "fig:apx:m": "1,679,616 4 7 14 5",
     "tab:sequencesabits": "25 128",
-    "fig:ablationsa": "10 1,254 23",
+    "fig:ablationsa": "10 1,254 23 27",
     "fig:gatedsa": "0.39 0.014",
     "tab:isingsa": "0.149 0.12 16",
     "study:dags": "0.004",
