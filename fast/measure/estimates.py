@@ -65,7 +65,9 @@ class _Samples:
             self.log_z = closed_form.log_z().value
         self.log_rewards = self._log_rewards(self.final)
         few = max(2, BACKWARD * self.count // SAMPLES)
-        self.backward = 1 if environment.parents == 1 else few
+        back = backward_paths(policies[0], environment, self.final, seed)
+        # Where p_B leaves nothing to chance, one trajectory of each state is exact.
+        self.backward = few if back.log_p_b.any() else 1
         self.laws: list[Floats] = []
         self.biases: list[float] = []
 

@@ -272,6 +272,22 @@ def test_a_report_without_enumeration_has_the_figures_of_all_trajectories(
     assert abs(first.mean - second.mean) > ERRORS * first.standard_error
 
 
+@pytest.mark.parametrize(("name", "paths"), [("grid, fixed order", 1), ("grid, 3 axes", 64)])
+def test_one_backward_trajectory_is_drawn_where_p_b_is_certain(
+    name: str, paths: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for what, value in (("SAMPLES", 100), ("FCS_BATCHES", 2), ("FCS_SIZE", 8)):
+        monkeypatch.setattr(estimates, what, value)
+    instance = make_instance(name)
+    policy, form = random_policy(instance.environment), closed_form(instance.problem)
+    report, law, _ = estimated_report([policy], None, instance.environment, form, SEED, 100)
+    assert report.notes[0].startswith(f"FCS: p_T from {paths} backward trajectories a state")
+    final = numbers_of(instance, random_terminals(instance.environment, 16, SEED))
+    p = exact_law(policy, instance.enumeration, float64=True).probabilities[final]
+    # Control: with several paths a state, what is drawn has an error.
+    assert (abs(law[0] - p / p.sum()).max() < 1e-6) == (paths == 1)
+
+
 # With enumeration
 
 
