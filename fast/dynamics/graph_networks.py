@@ -30,6 +30,9 @@ from reference.errors import InputError
 Layer = Literal["gcn", "graphconv"]
 Gate = Literal["inverse-size", "constant"]
 Update = Literal["proposition", "example"]
+Marks = Literal["none", "identifiers", "laplacian"]
+# The eigenvectors of the Laplacian that a node sees, those of the least eigenvalues.
+EIGENVECTORS = 8
 
 
 class EdgeScorer(AbstractScorer):
@@ -165,19 +168,43 @@ class GCNNetwork(AbstractMarkovian):
 
     Attributes:
         scorer: `f` and `zeta`, on graphs with the options `layer` and `symmetric`.
+        marks: what tells nodes apart, beside the graph. "identifiers": a column of `X` for each
+            node. "laplacian": its entries in eigenvectors of the graph's Laplacian, `D - A`, of the
+            least eigenvalues, as LAPACK gives them (Dwivedi et al., 2020).
     """
 
     needs_head: ClassVar[bool] = False
     scorer: AbstractScorer
+    marks: Marks = eqx.field(static=True)
     output: int = eqx.field(static=True)
 
-    def __init__(self, environment: Graphs, width: int, *, key: PRNGKeyArray, **options: Any):
-        self.scorer = scorer_of(environment, width, key=key, **options)
+    def __init__(
+        self,
+        environment: Graphs,
+        width: int,
+        *,
+        marks: Marks = "none",
+        key: PRNGKeyArray,
+        **options: Any,
+    ):
+        nodes = environment.nodes
+        count = {"none": 0, "identifiers": nodes, "laplacian": min(EIGENVECTORS, nodes)}[marks]
+        self.scorer = scorer_of(environment, width, path_features=count, key=key, **options)
+        self.marks = marks
         self.output = environment.actions
 
     def read(self, latent: tuple[()], observation: Features) -> ReadOut:
         """The logit of every edge at the graph."""
-        return self.scorer(self.scorer.adjacency(observation))
+        adjacency = self.scorer.adjacency(observation)
+        identity = jnp.eye(self.scorer.nodes, dtype=adjacency.dtype)
+        if self.marks == "none":
+            return self.scorer(adjacency)
+        if self.marks == "identifiers":
+            return self.scorer(adjacency, jnp.broadcast_to(identity, adjacency.shape))
+        either = jnp.maximum(adjacency, jnp.swapaxes(adjacency, -1, -2))
+        laplacian = identity * either.sum(-1, keepdims=True) - either
+        vectors = jnp.linalg.eigh(lax.stop_gradient(laplacian))[1]
+        return self.scorer(adjacency, vectors[..., :EIGENVECTORS])
 
 
 class PathFeatures(NamedTuple):
@@ -291,12 +318,15 @@ class GCNOptions(DynamicsOptions[Network]):
     reads_graphs: ClassVar[bool] = True
 
     is_markovian = True
+    marks: Marks = "none"
+    """Tells nodes apart that look alike: none does not; a feature for each node; or eigenvectors of
+    the Laplacian."""
 
     def build(
         self, environment: AbstractEnvironment[Any], outputs: int, width: int, *, key: PRNGKeyArray
     ) -> GCNNetwork:
         """The network."""
-        return GCNNetwork(graphs_of(environment), width, key=key)
+        return GCNNetwork(graphs_of(environment), width, marks=self.marks, key=key)
 
 
 @dataclass(frozen=True)

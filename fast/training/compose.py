@@ -46,6 +46,9 @@ ADDED: dict[str, Any] = {
     "tv_seconds": 600.0,
     "order": "any",
     "context": "",
+    "cycle": 10,
+    "grown": False,
+    "marks": "none",
 }
 # The parts that every run has.
 FIXED: dict[str, type] = {

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 from typing import Literal, NamedTuple, Self
 
 from reference.arguments import check_fields
@@ -196,6 +197,30 @@ class EdgeAddition(Listed[Graph]):
         )
 
     @classmethod
+    def cycles(cls, size: int = 10, t: Fraction = Fraction(7, 10), *, grown: bool = False) -> Self:
+        """Two cycles, whose nodes all look alike, and one of sixteen chords.
+
+        Eight chords join the cycles and share the reward t, eight do not and share 1 - t. Colour
+        refinement of any depth chooses uniformly, with TV |t - 1/2|.
+
+        Args:
+            size: the nodes of each cycle.
+            t: the sum of R over the chords between the cycles.
+            grown: whether the one path adds all edges of the cycles, not the last four alone, whose
+                ends the chords join.
+        """
+        check_integer("EdgeAddition.cycles", "size", size, 6)
+        gaps = [(i, i + 1) for i in (0, size, size // 2, size + size // 2)]
+        ring = graph((i, i - i % size + (i + 1) % size) for i in range(2 * size)).edges
+        edges = [*(edge for edge in ring if edge not in gaps), *gaps]
+        first = 0 if grown else len(edges) - len(gaps)
+        inner = tuple(graph(edges[:count]) for count in range(first, len(edges) + 1))
+        pairs = (((0, 1), t), ((2, 3), t), ((0, 2), 1 - t), ((1, 3), 1 - t))
+        rewards = {e: r / 8 for (a, b), r in pairs for e in product(gaps[a], gaps[b])}
+        ends = tuple(graph((*edges, chord)) for chord in rewards)
+        return cls((0,) * len(edges), inner, ends, tuple(rewards.values()))
+
+    @classmethod
     def minimal(cls) -> Self:
         """The matching: seven states, two histories, and a gain by path dependence."""
         return cls.matching()
@@ -203,17 +228,23 @@ class EdgeAddition(Listed[Graph]):
     @classmethod
     def instance(
         cls,
-        instance: Literal["matching", "paths", "marked", "mirrored", "paper"] = "paper",
+        instance: Literal["matching", "paths", "marked", "mirrored", "paper", "cycles"] = "paper",
         alpha: float = 0.7,
+        cycle: int = 10,
+        grown: bool = False,
     ) -> Self:
         """An instance of ex. Graphs.
 
         Args:
-            instance: the instance.
-            alpha: the target probability of the first terminal graph.
+            instance: the instance; cycles are two of them, joined by one chord or not.
+            alpha: the target probability of the first terminal graph, or of a chord between cycles.
+            cycle: the nodes of each of two cycles, at least 6.
+            grown: whether a path adds all edges of two cycles, not the last four alone.
         """
         if not 0 < alpha < 1:
             raise InputError(f"alpha is {alpha}, but must lie strictly between 0 and 1")
+        if instance == "cycles":
+            return cls.cycles(cycle, dyadic(alpha), grown=grown)
         problem: Self = getattr(cls, instance)(dyadic(alpha))
         return problem
 

@@ -6,8 +6,10 @@ from fractions import Fraction
 
 import pytest
 
-from reference import enumerate_dag, enumerate_rewards
+from reference import enumerate_dag, enumerate_rewards, marginal, total_variation
 from reference.problems.graphs import EdgeAddition, Graph, added_edge, graph
+from verify.lib.forks import target_weights, with_features
+from verify.lib.gnn import wl_policies
 
 PRESETS: dict[str, tuple[Callable[[], EdgeAddition], int, int]] = {
     # preset, |S|, histories
@@ -32,6 +34,30 @@ def test_presets_are_forks_with_the_stated_states_and_rewards(name: str) -> None
     p = dag.index[problem.inner[-1]]
     assert [dag.labels[v] for v in dag.children[p]] == list(problem.terminals)
     assert enumerate_rewards(problem, dag) == (Fraction(7, 10), Fraction(3, 10))
+
+
+@pytest.mark.catches(
+    "The shares of the chords between the cycles and of the others are exchanged.",
+    "reference/problems/graphs.py",
+    "pairs = (((0, 1), t), ((2, 3), t), ((0, 2), 1 - t)",
+    "pairs = (((0, 1), t), ((2, 3), 1 - t), ((0, 2), t)",
+)
+@pytest.mark.parametrize("grown", [False, True])
+def test_two_cycles_tie_all_chords_though_half_of_them_join_the_cycles(grown: bool) -> None:
+    problem = EdgeAddition.instance("cycles", 0.25, 6, grown)
+    dag, p = enumerate_dag(problem), problem.inner[-1]
+    assert dag.trajectory_count == 16
+    assert len(problem.initial.edges) == (0 if grown else 8)
+    # No chord is an edge, and rewards say which of them join the cycles.
+    assert len({edge for x in problem.terminals for edge in x.edges}) == 12 + 16
+    joined = {x for x in problem.terminals if len({node < 6 for node in added_edge(p, x)}) == 2}
+    assert sum(map(problem.reward, joined)) == Fraction(1, 4)
+    assert {problem.reward(x) for x in joined} == {Fraction(1, 32)}
+    # Refinement of any depth ties them, and with path features it does not.
+    target = [problem.reward(dag.labels[x]) for x in dag.terminals]
+    for policies, off in ((wl_policies(problem), Fraction(1, 4)), (with_features(problem), 0)):
+        law = marginal(policies.policy(target_weights(policies, problem)))
+        assert total_variation(law, target) == off
 
 
 def test_every_step_adds_one_edge_and_every_such_step_is_there() -> None:

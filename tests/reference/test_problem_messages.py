@@ -185,6 +185,7 @@ REFUSED: list[Row] = [
     ("graphs", lambda: EdgeAddition.matching(-HALF), "t must lie between 0 and 1"),
     ("graphs", lambda: EdgeAddition.matching(math.nan), "must be a Fraction"),
     ("graphs", lambda: EdgeAddition.matching(0.5), "must be a Fraction"),
+    ("graphs", lambda: EdgeAddition.cycles(5), "size"),
     ("graphs", lambda: EdgeAddition.fork(3, (), (0, 1), (0, 2)), "ends with p"),
 ]
 

@@ -62,6 +62,8 @@ VARIANTS: dict[str, Callable[..., Network]] = {
     "markovian": GCNNetwork,
     "markovian, graphconv": lambda e, w, key: GCNNetwork(e, w, layer="graphconv", key=key),
     "markovian, ordered": lambda e, w, key: GCNNetwork(e, w, symmetric=False, key=key),
+    "markovian, identifiers": lambda e, w, key: GCNNetwork(e, w, marks="identifiers", key=key),
+    "markovian, laplacian": lambda e, w, key: GCNNetwork(e, w, marks="laplacian", key=key),
     "temporal": TemporalGCNNetwork,
     "temporal, graphconv": lambda e, w, key: TemporalGCNNetwork(e, w, layer="graphconv", key=key),
     "temporal, ordered": lambda e, w, key: TemporalGCNNetwork(e, w, symmetric=False, key=key),
@@ -217,6 +219,12 @@ def literal_logits(
     if isinstance(network, TemporalGCNNetwork):
         m = literal_path_features(trajectory, network.gate, network.update, gate_at_new_graph)
         V = np.concatenate([V, m[:, :, None]], axis=2)
+    elif network.marks == "identifiers":
+        V = np.concatenate([V, np.broadcast_to(np.eye(n), trajectory.shape)], axis=2)
+    elif network.marks == "laplacian":
+        # n is 6, fewer than the eigenvectors that are taken.
+        bases = [np.linalg.eigh(np.diag(A.sum(0)) - A)[1] for A in trajectory]
+        V = np.concatenate([V, bases], axis=2)
     weights, biases, U, c, w = jax.tree.map(
         lambda leaf: np.asarray(leaf, np.float64),
         (scorer.weights, scorer.biases, scorer.hidden, scorer.hidden_bias, scorer.readout),
