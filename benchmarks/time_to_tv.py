@@ -4,23 +4,28 @@ Processor seconds until the exact TV of terminal states is below each distance, 
 of one training of the default length, whose rate falls to zero at its end; the first seed of a
 process compiles, the others use its programs. Contestants: the task's defaults as they were before
 tables, annealing and learned `p_B`; as they are; the same with memory; `pdai.solve`, which is
-exact; and Gibbs sampling, ten thousand chains whose law is followed exactly. Every task here can be
-enumerated, so TV is exact and is not timed.
+exact; and chains, ten thousand whose law is followed exactly (order MCMC: of graphs drawn from its
+orders and weighed, which is not timed; tempered: simulated, given the sums of powers of R, and only
+the states at R itself count). Every task here can be enumerated, so TV is exact and is not timed.
 """
 
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from itertools import permutations
+from math import comb
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from scipy.sparse import csr_array, diags_array
+from scipy.special import logsumexp
 
 import pdai
 from benchmarks.harness import Spread, Table, machine, parser
-from fast.laws.enumeration import Floats, enumerate_environment
+from fast.laws.enumeration import Floats, Ints, enumerate_environment
 from fast.laws.terminal_law import (
     exact_law,
     has_exact_law,
@@ -30,16 +35,22 @@ from fast.laws.terminal_law import (
 )
 from fast.training.compose import configure
 from fast.training.trainer import make_trainer
+from reference.mcmc import GraphTarget, OrderTarget
 from reference.metrics import total_variation
 from reference.problems import Cell
 
 DISTANCES = (0.2, 0.1, 0.05, 0.02, 0.01)
+# Of the rewards of tempered chains.
+POWERS = tuple(2.0**k for k in range(-6, 1))
 TASKS: dict[str, dict[str, Any]] = {
     "grid 16^2": {"task": "grid", "side": 16},
     "grid 8^4": {"task": "grid", "side": 8, "dimension": 4},
     "SIX6, both ends": {"task": "six6"},
     "SIX6, appended": {"task": "six6", "build": "append"},
     "Syn-6": {"task": "syn", "length": 6},
+    # On these two chains of single coordinates pass from mode to mode rarely.
+    "sparse grid 16^2": {"task": "grid", "side": 16, "landscape": "sparse"},
+    "peaked bits 16": {"task": "bits", "length": 16, "exponent": 80},
     **{
         f"posterior, {nodes} variables, {rows:,} rows, data {seed}": {
             "task": "structure",
@@ -68,6 +79,7 @@ def contestants(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         "before": {**options, **BEFORE.get(options["task"], {})},
         "now": dict(options),
         "now, GRU+": {**options, "dynamics": "gru", "skip": True},
+        "now, minGRU": {**options, "dynamics": "mingru"},
     }
 
 
@@ -151,75 +163,155 @@ def solved(options: Mapping[str, Any]) -> float:
         return time.process_time() - clock
 
 
-def coordinates(terminal: Any) -> tuple[Any, ...]:
-    """The coordinates that Gibbs sampling draws anew: of a cell, letters, or a pair of nodes."""
+def coordinates(terminal: Any) -> tuple[int, ...]:
+    """The coordinates that chains draw anew: of a cell, letters, or the edges between two nodes."""
     if isinstance(terminal, Cell):
         return terminal.coordinates
     if isinstance(terminal, str):
-        return tuple(terminal)
+        return tuple(map(ord, terminal))
     parents = terminal.parents
     pairs = [(i, j) for j in range(len(parents)) for i in range(j)]
-    return tuple((parents[j] >> i & 1, parents[i] >> j & 1) for i, j in pairs)
+    return tuple(2 * (parents[j] >> i & 1) + (parents[i] >> j & 1) for i, j in pairs)
 
 
-class Block:
-    """The update of one coordinate, `x_i ~ pi(. | other coordinates)` (Geman and Geman, 1984).
+class Kernel:
+    """A transition matrix between terminals, or orders, that leaves a law invariant.
 
     Attributes:
-        group: of each terminal: which others have the same other coordinates.
-        share: `pi(x)` within its group.
+        matrix: the probability of each step that has one, rows before, columns after.
     """
 
-    def __init__(self, points: Sequence[tuple[Any, ...]], log_rewards: Floats, i: int) -> None:
-        numbers: dict[Any, int] = {}
-        self.group = np.array(
-            [numbers.setdefault(x[:i] + x[i + 1 :], len(numbers)) for x in points]
-        )
-        largest = np.full(len(numbers), -np.inf)
-        np.maximum.at(largest, self.group, log_rewards)
-        weights = np.exp(log_rewards - largest[self.group])
-        self.share = weights / np.bincount(self.group, weights)[self.group]
-        # Of one group after another, so that a uniform number chooses within a group.
-        self._order = np.argsort(self.group, kind="stable")
-        self._ends = self.group[self._order] + 0.0
-        starts = np.flatnonzero(np.diff(self._ends, prepend=-1.0))
-        sums = np.cumsum(self.share[self._order])
-        before = np.concatenate([[0.0], sums])[starts]
-        self._ends += sums - np.repeat(before, np.diff(np.append(starts, len(sums))))
+    def __init__(self, matrix: Any) -> None:
+        self.matrix = csr_array(matrix)
+        self._ends = np.cumsum(self.matrix.data)
+        last = np.maximum(self.matrix.indptr - 1, 0)
+        self._starts = np.where(self.matrix.indptr > 0, self._ends[last], 0.0)[:-1]
 
     def law(self, law: Floats) -> Floats:
-        """The law of a chain after the update, from its law before."""
-        return np.bincount(self.group, law)[self.group] * self.share
+        """The law of a chain after the step, from its law before."""
+        return law @ self.matrix
 
     def move(self, chains: Floats, uniforms: Floats) -> Floats:
-        """Moves chains, numbers of terminals, by one uniform number each."""
-        at = np.searchsorted(self._ends, self.group[chains] + uniforms, side="right")
-        return self._order[np.minimum(at, len(self._order) - 1)]
+        """Moves chains, numbers of rows, by one uniform number each."""
+        at = np.searchsorted(self._ends, self._starts[chains] + uniforms, side="right")
+        return self.matrix.indices[np.minimum(at, self.matrix.indptr[chains + 1] - 1)]
 
 
-def gibbs(options: Mapping[str, Any], sweeps: int = 256) -> Iterator[tuple[float, float]]:
+def alike(points: Ints, i: int) -> Any:
+    """1 for each pair of points, a row each, with the same other coordinates."""
+    others = np.delete(points - points.min(), i, axis=1)
+    keys = others @ (others.max(initial=0) + 1) ** np.arange(others.shape[1])
+    _, group = np.unique(keys, return_inverse=True)
+    member = csr_array((np.ones(len(group)), (np.arange(len(group)), group)))
+    return csr_array(member @ member.T)
+
+
+def gibbs(near: Any, log_weights: Floats) -> Kernel:
+    """`x_i ~ w(. | other coordinates)`, of points that are alike (Geman and Geman, 1984)."""
+    starts, sizes = near.indptr[:-1], np.diff(near.indptr)
+    logs = log_weights[near.indices]
+    weights = np.exp(logs - np.repeat(np.maximum.reduceat(logs, starts), sizes))
+    share = weights / np.repeat(np.add.reduceat(weights, starts), sizes)
+    return Kernel(csr_array((share, near.indices, near.indptr), near.shape))
+
+
+def metropolis(near: Any, log_weights: Floats) -> Kernel:
+    """A neighbour, each as likely, accepted by the rule of Hastings (1970), with their numbers."""
+    sizes = np.diff(near.indptr)
+    rows = np.repeat(np.arange(len(sizes)), sizes)
+    scores = log_weights - np.log(sizes)
+    gain = np.minimum(scores[near.indices] - scores[rows], 0.0)
+    moves = csr_array((np.exp(gain) / sizes[rows], near.indices, near.indptr), near.shape)
+    return Kernel(moves + diags_array(np.maximum(1 - moves.sum(1), 0.0)))
+
+
+class Chain(NamedTuple):
+    """A Markov chain whose law is followed exactly, and what it tells of terminals.
+
+    Attributes:
+        kernels: a sweep applies them in turn.
+        start: the law of its first state.
+        read: the law of terminals, from that of states.
+    """
+
+    kernels: Sequence[Kernel]
+    start: Floats
+    read: Callable[[Floats], Floats] = np.asarray
+
+
+def chains_of(enumeration: Any, problem: Any) -> dict[str, Callable[[], Chain]]:
+    """The chains on a task, by name; each begins at draws of the untrained policy."""
+    labels = [enumeration.dag.labels[x] for x in enumeration.dag.terminals]
+    points, logs = np.array([coordinates(label) for label in labels]), enumeration.log_rewards
+    start, axes = uniform_law(enumeration), range(points.shape[1])
+
+    def single(rule: Callable[[Any, Floats], Kernel]) -> Chain:
+        return Chain([rule(alike(points, i), logs) for i in axes], start)
+
+    def tempered() -> Chain:
+        # Powers of R with their exact sums; the power is one more coordinate.
+        numbers = np.repeat(points.min() + np.arange(len(POWERS)), len(points))
+        warm = np.column_stack([np.tile(points, (len(POWERS), 1)), numbers])
+        weights = np.concatenate([power * logs - logsumexp(power * logs) for power in POWERS])
+        kernels = [gibbs(alike(warm, i), weights) for i in (*axes, len(axes))]
+        begin = np.concatenate([start, np.zeros((len(POWERS) - 1) * len(start))])
+        return Chain(kernels, begin, lambda law: law[-len(start) :] / law[-len(start) :].sum())
+
+    def structure() -> Chain:
+        target = GraphTarget(problem)
+        number = {label.parents: i for i, label in enumerate(labels)}
+        near = [[number[b] for b in target.neighbours(label.parents)] for label in labels]
+        step = metropolis(neighbours(near), logs)
+        return Chain([step] * comb(problem.nodes, 2), start)
+
+    def orders() -> Chain:
+        target, every = OrderTarget(problem), list(permutations(range(problem.nodes)))
+        number = {order: i for i, order in enumerate(every)}
+        near = neighbours([[number[b] for b in target.neighbours(a)] for a in every])
+        weights = np.array([target.log_weight(order) for order in every])
+        before = np.array(
+            [[sum(1 << u for u in a[: a.index(v)]) for v in sorted(a)] for a in every]
+        )
+        fits = np.array([~((label.parents & ~before).any(1)) for label in labels]).T
+        draws = np.exp(np.where(fits, logs - weights[:, None], -np.inf))
+        draws /= draws.sum(1, keepdims=True) * fits.sum(0)
+        first = np.full(len(every), 1 / len(every))
+        kernels = [metropolis(near, weights)] * comb(problem.nodes, 2)
+        return Chain(kernels, first, lambda law: (law @ draws) / (law @ draws).sum())
+
+    made = {"Gibbs": partial(single, gibbs), "Metropolis": partial(single, metropolis)}
+    graphs = {"structure MCMC": structure, "order MCMC": orders}
+    return {**made, "tempered Gibbs": tempered, **(graphs if hasattr(problem, "nodes") else {})}
+
+
+def neighbours(near: Sequence[Sequence[int]]) -> Any:
+    """1 for each neighbour of each state."""
+    ends = np.cumsum([0, *map(len, near)])
+    return csr_array((np.ones(ends[-1]), np.concatenate(near), ends), (len(near), len(near)))
+
+
+def chain_curve(
+    make: Callable[[], Chain], target: Floats, sweeps: int = 1_024
+) -> Iterator[tuple[float, float]]:
     """Processor seconds of ten thousand chains, and the TV of their law, at powers of two.
 
-    A chain begins at a draw of the untrained policy and draws each coordinate anew in turn. Rewards
-    are looked up, which flatters it.
+    Ends below the least distance. Rewards are looked up, which flatters chains.
     """
-    config = configure(**options)
-    _, enumeration = laid_out(config.task, config.run.max_states)
-    target, law = target_law(enumeration), uniform_law(enumeration)
-    labels = enumeration.dag.labels
-    points = [coordinates(labels[x]) for x in enumeration.dag.terminals]
-    clock, generator = time.process_time(), np.random.default_rng(0)
-    blocks = [Block(points, enumeration.log_rewards, i) for i in range(len(points[0]))]
+    clock, generator, tv = time.process_time(), np.random.default_rng(0), 1.0
+    kernels, law, read = make()
     chains = generator.choice(len(law), 10_000, p=law / law.sum())
     for sweep in range(1, sweeps + 1):
-        for block in blocks:
-            chains = block.move(chains, generator.random(len(chains)))
+        if tv < DISTANCES[-1]:
+            return
+        for kernel in kernels:
+            chains = kernel.move(chains, generator.random(len(chains)))
         spent = time.process_time() - clock
-        for block in blocks:
-            law = block.law(law)
+        for kernel in kernels:
+            law = kernel.law(law)
         clock = time.process_time() - spent
         if sweep & (sweep - 1) == 0:
-            yield spent, float(np.abs(law - target).sum() / 2)
+            tv = float(np.abs(read(law) - target).sum() / 2)
+            yield spent, tv
 
 
 def row_of(task: str, name: str, curves: list[list[tuple[float, float]]]) -> dict[str, Any]:
@@ -242,7 +334,9 @@ def main() -> None:
     command = parser(__doc__)
     command.add_argument("--seeds", type=int, default=5)
     command.add_argument("--only", default="", help="tasks whose names begin so")
-    command.add_argument("--samplers", nargs="+", default=None, help="these alone, such as now")
+    command.add_argument(
+        "--samplers", nargs="+", default=None, help="these alone, such as now, or chains"
+    )
     asked = command.parse_args()
     table = Table("python benchmarks/time_to_tv.py", asked.out, machine("jax"))
     for task, options in TASKS.items():
@@ -250,12 +344,15 @@ def main() -> None:
             continue
         seconds = [solved(options) for _ in range(asked.seeds)]
         table.add(row_of(task, "pdai solve", [[(s, 0.0)] for s in seconds]))
-        if asked.samplers is None or "Gibbs" in asked.samplers:
-            table.add(row_of(task, "Gibbs", [list(gibbs(options))]))
+        config = configure(**options)
+        _, enumeration = laid_out(config.task, config.run.max_states)
+        target = target_law(enumeration)
+        for name, make in chains_of(enumeration, config.task.make_problem()).items():
+            if asked.samplers is None or {name, "chains"} & set(asked.samplers):
+                table.add(row_of(task, name, [list(chain_curve(make, target))]))
         for name, chosen in contestants(options).items():
-            if asked.samplers and name not in asked.samplers:
-                continue
-            table.add(row_of(task, name, [list(curve(chosen, s)) for s in range(asked.seeds)]))
+            if asked.samplers is None or name in asked.samplers:
+                table.add(row_of(task, name, [list(curve(chosen, s)) for s in range(asked.seeds)]))
 
 
 if __name__ == "__main__":

@@ -15,9 +15,10 @@ class Worker(ABC):
 
     Attributes:
         seed: the seed of its random numbers.
+        script: whether it trains as the library's own script does, in place of what all share.
     """
 
-    seed = 0
+    seed, script = 0, False
 
     @abstractmethod
     def versions(self) -> dict[str, str]:
@@ -54,9 +55,9 @@ class Worker(ABC):
     # Requests
 
     def begin(self, task: str, batch: int, seed: int) -> float:
-        """Builds with a seed; the processor seconds of it."""
+        """Builds with a seed, as the library's own script; the processor seconds of it."""
         started = time.process_time()
-        self.seed = seed
+        self.seed, self.script = seed, True
         self.build(TASKS[task], batch)
         return time.process_time() - started
 

@@ -92,8 +92,13 @@ class Torchgfn(Worker):
         width, depth = HIDDEN[0], len(HIDDEN)
         forward = MLP(features, actions, hidden_dim=width, n_hidden_layers=depth)
         p_f = DiscretePolicyEstimator(forward, actions, preprocessor=preprocessor)
+        backward = (
+            MLP(features, actions - 1, trunk=forward.trunk)
+            if self.script
+            else DiscreteUniform(actions - 1)
+        )
         p_b = DiscretePolicyEstimator(
-            DiscreteUniform(actions - 1), actions, preprocessor=preprocessor, is_backward=True
+            backward, actions, preprocessor=preprocessor, is_backward=True
         )
         self.gflownet = TBGFlowNet(pf=p_f, pb=p_b, init_logZ=0.0)
         self.sampler, self.p_f = Sampler(p_f), p_f
@@ -112,6 +117,8 @@ class Torchgfn(Worker):
             self.optimizer.zero_grad()
             loss = self.gflownet.loss(self.env, trajectories, recalculate_all_logprobs=False)
             loss.backward()
+            if self.script:
+                torch.nn.utils.clip_grad_norm_(self.gflownet.parameters(), 1.0)
             self.optimizer.step()
 
     def freeze(self) -> None:

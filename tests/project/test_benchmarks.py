@@ -9,9 +9,11 @@ import math
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -28,16 +30,32 @@ from benchmarks.on_device.program import cost, waits
 from benchmarks.on_device.targets import Target
 from benchmarks.peers import minima
 from benchmarks.peers.bits import AnyOrderBits
-from benchmarks.time_to_tv import Block, coordinates, grid_distance
+from benchmarks.time_to_tv import (
+    Kernel,
+    alike,
+    chain_curve,
+    chains_of,
+    coordinates,
+    gibbs,
+    grid_distance,
+    metropolis,
+)
 from fast.dynamics.markov import Uniform
 from fast.environments import make_environment
 from fast.laws.enumeration import enumerate_environment
-from fast.laws.terminal_law import exact_law, target_law
+from fast.laws.terminal_law import exact_law, target_law, uniform_law
 from fast.policies.backward import UniformBackward
 from fast.policies.policy import Policy
 from reference.errors import InputError
 from reference.metrics import total_variation
-from reference.problems import Cell, Grid, Network
+from reference.problems import (
+    Cell,
+    Grid,
+    Network,
+    StructureLearning,
+    enumerate_dag,
+    enumerate_rewards,
+)
 from tests.project.test_layering import REFUSING
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -355,24 +373,47 @@ def test_the_table_of_six6_is_in_the_order_of_its_strings(cases: Any) -> None:
     assert task.log_rewards[1] != task.log_rewards[4**7]
 
 
-def test_gibbs_sampling_moves_chains_as_its_law_says_and_keeps_the_target() -> None:
+@pytest.mark.parametrize("rule", [gibbs, metropolis])
+def test_chains_move_as_their_law_says_and_keep_the_target(
+    rule: Callable[[Any, Any], Kernel],
+) -> None:
     problem = Grid(3, 2)
     cells = [Cell(tuple(cell), True) for cell in np.indices((3, 3)).reshape(2, -1).T.tolist()]
     target = np.array([float(problem.reward(cell) / problem.z()) for cell in cells])
-    points = [coordinates(cell) for cell in cells]
+    points = np.array([coordinates(cell) for cell in cells])
     for i in range(2):
-        block = Block(points, np.log(target), i)
-        np.testing.assert_allclose(block.law(target), target, rtol=1e-12)
+        kernel = rule(alike(points, i), np.log(target))
+        np.testing.assert_allclose(kernel.law(target), target, rtol=1e-12)
         # Control: chains of other rewards leave the target.
-        assert abs(Block(points, 2 * np.log(target), i).law(target) - target).sum() > 1e-3
+        assert abs(rule(alike(points, i), 2 * np.log(target)).law(target) - target).sum() > 1e-3
         uniforms = (np.arange(100_000) + 0.5) / 100_000
         for start in range(9):
-            law = block.law(np.eye(9)[start])
+            law = kernel.law(np.eye(9)[start])
             assert all(points[x][1 - i] == points[start][1 - i] for x in np.flatnonzero(law))
-            ends = np.bincount(block.move(np.full(100_000, start), uniforms), minlength=9)
+            ends = np.bincount(kernel.move(np.full(100_000, start), uniforms), minlength=9)
             np.testing.assert_allclose(ends / 100_000, law, atol=2e-5)
     graph = Network((0, 1, 0), stopped=True)
-    assert coordinates(graph) == ((1, 0), (0, 0), (0, 0))
+    assert coordinates(graph) == (2, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "problem", [Grid(3, 2), StructureLearning.minimal()], ids=["grid", "graphs"]
+)
+def test_every_chain_comes_to_the_target(problem: Any) -> None:
+    dag = enumerate_dag(problem)
+    rewards = np.array([float(reward) for reward in enumerate_rewards(problem, dag)])
+    target = rewards / rewards.sum()
+    enumeration: Any = SimpleNamespace(dag=dag, log_rewards=np.log(rewards))
+    chains = chains_of(enumeration, problem)
+    assert len(chains) == 5 if isinstance(problem, StructureLearning) else 3
+    for make in chains.values():
+        kernels, law, read = make()
+        assert list(chain_curve(make, target))[-1][1] < 0.01
+        for kernel in kernels * 300:
+            law = kernel.law(law)
+        np.testing.assert_allclose(read(law), target, atol=1e-9)
+    # Control: what they begin with is another law.
+    assert abs(uniform_law(enumeration) - target).sum() > 0.1
 
 
 def test_distance_of_a_grid_sampler_from_its_rows_is_the_exact_one() -> None:
