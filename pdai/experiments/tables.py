@@ -102,7 +102,7 @@ def layout(results: Results) -> Any:
     return shown.drop(columns="").T.reset_index(names="") if is_turned else shown
 
 
-COSTS = ["", "model", "parameters", "steps of 128", "seconds", "TV when the fastest was done"]
+COSTS = ["", "model", "parameters", "steps", "seconds", "TV when the fastest was done"]
 
 
 def costs(results: Results) -> list[list[str]]:
