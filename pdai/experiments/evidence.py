@@ -195,7 +195,7 @@ def not_run(every: Sequence[Results]) -> str:
         for results in every
         for missing in results.experiment.not_run
     ]
-    return markdown(["", "paper: without / with memory", "why not"], body)
+    return markdown(["", "paper: without / with memory", "why not"], body) if body else "none."
 
 
 def six6_chains(_: Sequence[Results]) -> str:

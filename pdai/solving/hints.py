@@ -1,4 +1,4 @@
-"""When `pdai solve` would be exact within seconds, in one line."""
+"""When `pdai solve` would be exact, in one line."""
 
 import shlex
 import sys
@@ -17,7 +17,7 @@ SECONDS, COUNTED = 200_000, 10_000
 
 
 def exact_beside(config: TrainConfig) -> str | None:
-    """The command that gives the exact sampler of a run's target within seconds, and why.
+    """The command that gives the exact sampler of a run's target, and why.
 
     None if there is none, or the target has a part of the reward alone. States of a task are
     bounded by its options; those of a user's problem are listed, up to ten thousand.
@@ -27,7 +27,7 @@ def exact_beside(config: TrainConfig) -> str | None:
     except InputError:
         # Too large, or wrong, which a training will say.
         return None
-    return why and f"{_command(config.task)} is exact within seconds, without training: {why}"
+    return why and f"{_command(config.task)} is exact{why}"
 
 
 def _why(task: Task) -> str | None:
@@ -35,10 +35,13 @@ def _why(task: Task) -> str | None:
         problem = task.make_problem()
         if problem is None:
             return None
-        return f"it has {len(enumerate_dag(problem, COUNTED).labels):,} states"
+        states = len(enumerate_dag(problem, COUNTED).labels)
+        return f" within seconds, without training: it has {states:,} states"
     if task.states() <= SECONDS:
-        return f"it has at most {task.states():,} states"
-    return "it has a closed form" if isinstance(task.make_problem(), ClosedForm) else None
+        return f" within seconds, without training: it has at most {task.states():,} states"
+    # Its sums and draws may take minutes.
+    closed = isinstance(task.make_problem(), ClosedForm)
+    return ", without training: it has a closed form" if closed else None
 
 
 def hint_at_exact(config: TrainConfig) -> None:

@@ -116,7 +116,6 @@ BY_HAND = {
     "study:dags": "0.004",
     "study:forgetting": "0.1961",
     "study:paper_rate": "0.58 1,000 24",
-    "study:walk": "6,000",
     "study:long_credit": "30 100",
     "study:posteriors": "1.4e36",
 }

@@ -112,7 +112,7 @@ def test_the_share_of_memory_is_between_the_floors() -> None:
 
 def test_untrained_policies_and_rows_whose_state_is_seen_are_counted() -> None:
     every = [Results(experiment, stored(experiment)) for experiment in EXPERIMENTS.values()]
-    assert untrained(every).startswith("In 5 of 14 rows.")
+    assert untrained(every).startswith("In 5 of 15 rows.")
     assert "Five of its Markovian numbers (both sets, Syn-16, Syn-32, 64 bits)" in TEXT
     rows = [row for row in claimed(every)[MARKOVIAN, BEST] if not row.is_of_integers()]
     ahead = [row.row for row in rows if row.standing is Standing.BETTER]
