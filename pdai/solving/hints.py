@@ -14,6 +14,7 @@ from reference.problems.closed_form import ClosedForm
 # Up to this many states are solved within seconds, and so many of a user's problem are counted,
 # which takes less than one.
 SECONDS, COUNTED = 200_000, 10_000
+CLOSED = "it has a closed form"
 
 
 def exact_beside(config: TrainConfig) -> str | None:
@@ -27,7 +28,11 @@ def exact_beside(config: TrainConfig) -> str | None:
     except InputError:
         # Too large, or wrong, which a training will say.
         return None
-    return why and f"{_command(config.task)} is exact{why}"
+    if why is None:
+        return None
+    # Sums and draws of a closed form may take minutes.
+    soon = "" if why == CLOSED else " within seconds"
+    return f"{_command(config.task)} is exact{soon}, without training: {why}"
 
 
 def _why(task: Task) -> str | None:
@@ -35,13 +40,10 @@ def _why(task: Task) -> str | None:
         problem = task.make_problem()
         if problem is None:
             return None
-        states = len(enumerate_dag(problem, COUNTED).labels)
-        return f" within seconds, without training: it has {states:,} states"
+        return f"it has {len(enumerate_dag(problem, COUNTED).labels):,} states"
     if task.states() <= SECONDS:
-        return f" within seconds, without training: it has at most {task.states():,} states"
-    # Its sums and draws may take minutes.
-    closed = isinstance(task.make_problem(), ClosedForm)
-    return ", without training: it has a closed form" if closed else None
+        return f"it has at most {task.states():,} states"
+    return CLOSED if isinstance(task.make_problem(), ClosedForm) else None
 
 
 def hint_at_exact(config: TrainConfig) -> None:

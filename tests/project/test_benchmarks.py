@@ -405,7 +405,7 @@ def test_every_chain_comes_to_the_target(problem: Any) -> None:
     target = rewards / rewards.sum()
     enumeration: Any = SimpleNamespace(dag=dag, log_rewards=np.log(rewards))
     chains = chains_of(enumeration, problem)
-    assert len(chains) == 5 if isinstance(problem, StructureLearning) else 3
+    assert len(chains) == (5 if isinstance(problem, StructureLearning) else 3)
     for make in chains.values():
         kernels, law, read = make()
         assert list(chain_curve(make, target))[-1][1] < 0.01
