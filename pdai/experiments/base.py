@@ -73,20 +73,6 @@ class Quoted(NamedTuple):
     spread: float
 
 
-class Missing(NamedTuple):
-    """A row of the paper that was not trained.
-
-    Attributes:
-        row: its name.
-        why: the reason.
-        paper: the paper's numbers, in the order of the compared columns.
-    """
-
-    row: str
-    why: str
-    paper: tuple[Quoted, ...] = ()
-
-
 @dataclass(frozen=True)
 class Cell:
     """A training, repeated over seeds: one row and one column.
@@ -141,7 +127,6 @@ class Experiment:
         expects: the paper's claim about the second column: better, or no different.
         seeds: the reported seeds.
         ties: the rows in which the paper itself predicts no difference.
-        not_run: the rows of the paper that were not trained.
         best_form: whether the compared columns have the SRWM in its best form, not as printed.
         first_seeds: the number of seeds behind the first stored verdicts, if more were added
             afterwards; None if all were there.
@@ -170,7 +155,6 @@ class Experiment:
     expects: Literal["better", "equal"] = "better"
     seeds: tuple[int, ...] = SEEDS
     ties: tuple[str, ...] = ()
-    not_run: tuple[Missing, ...] = ()
     best_form: bool = False
     first_seeds: int | None = None
     at_once: tuple[str, ...] = ()
@@ -196,12 +180,7 @@ class Experiment:
     @property
     def quoted(self) -> dict[tuple[str, str], Quoted]:
         """The paper's numbers, by row and column."""
-        trained = {(cell.row, cell.model): cell.paper for cell in self.cells if cell.paper}
-        return trained | {
-            (missing.row, model): number
-            for missing in self.not_run
-            for model, number in zip(self.compared, missing.paper, strict=False)
-        }
+        return {(cell.row, cell.model): cell.paper for cell in self.cells if cell.paper}
 
     @property
     def rows(self) -> tuple[str, ...]:

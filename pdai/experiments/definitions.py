@@ -14,7 +14,6 @@ from pdai.experiments.base import (
     LIKELIEST,
     Cell,
     Experiment,
-    Missing,
     Quoted,
     cells,
 )
@@ -48,18 +47,11 @@ def define(label: str, pho4: Path | None = None) -> Experiment:
     every = tuple(cell for row in rows for cell in _cells(row, pho4))
     texts = ("title", "claim", "setting", "explained")
     fields |= {name: _flowing(fields.get(name, "")) for name in texts}
-    fields["not_run"] = tuple(map(_missing, fields.get("not_run", ())))
     if "bounds" in fields:
         fields["bounds"] = _floors()
     path = FOLDER / "findings" / f"{label.replace(':', '_')}.md"
     finding = _flowing(read_file(path, follow=True).decode())
     return Experiment(cells=every, finding=finding, **{k: _fixed(v) for k, v in fields.items()})
-
-
-def _missing(entry: Mapping[str, Any]) -> Missing:
-    """A row of the paper that was not trained."""
-    paper = tuple(Quoted(*pair) for pair in entry.get("paper", ()))
-    return Missing(entry["row"], entry["why"], paper)
 
 
 def labels() -> list[str]:

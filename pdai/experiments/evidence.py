@@ -150,7 +150,7 @@ def untrained(every: Sequence[Results]) -> str:
 def beside_the_paper(every: Sequence[Results]) -> str:
     """A line for each row of the paper: its numbers if it has some, ours, and why they differ.
 
-    A claim without numbers has a line for each row that was trained or left out.
+    A claim without numbers has a line for each row that was trained.
     """
     body = []
     for results in every:
@@ -158,8 +158,8 @@ def beside_the_paper(every: Sequence[Results]) -> str:
         if not experiment.claim:
             continue
         quoted = experiment.quoted
-        without = [*experiment.rows, *(missing.row for missing in experiment.not_run)]
-        for place, row in enumerate(dict.fromkeys(row for row, _ in quoted) or without):
+        rows = dict.fromkeys(row for row, _ in quoted) or experiment.rows
+        for place, row in enumerate(rows):
             papers = [f"{quoted[row, m].mean:g}" for m in experiment.compared if (row, m) in quoted]
             why = "as above" if place else experiment.explained
             paper = " / ".join(papers) or "no number"
@@ -182,20 +182,6 @@ def _ours(results: Results, row: str) -> list[str]:
         " / ".join(map(shown, experiment.compared)),
         " / ".join(map(shown, forms)) or "-",
     ]
-
-
-def not_run(every: Sequence[Results]) -> str:
-    """The rows of the paper that were not trained, with its numbers and the reason."""
-    body = [
-        [
-            f"{results.experiment.label}: {missing.row}",
-            " / ".join(f"{number.mean:g}" for number in missing.paper) or "no number",
-            missing.why,
-        ]
-        for results in every
-        for missing in results.experiment.not_run
-    ]
-    return markdown(["", "paper: without / with memory", "why not"], body) if body else "none."
 
 
 def six6_chains(_: Sequence[Results]) -> str:
@@ -252,6 +238,5 @@ TABLES: dict[str, Table] = {
     "fragile": fragile,
     "untrained": untrained,
     "beside the paper": beside_the_paper,
-    "not run": not_run,
     "six6 chains": six6_chains,
 }

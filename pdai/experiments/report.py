@@ -52,16 +52,14 @@ def section(results: Results) -> str:
 
 def _absent(experiment: Experiment) -> str:
     """The rows of the paper that were not trained, and the seeds that were added."""
-    missing = [f"{row} ({why})" for row, why, _ in experiment.not_run]
-    sentences = [f"Not trained: {'; '.join(missing)}."] if missing else []
-    if experiment.first_seeds is not None:
-        count, first = len(experiment.seeds), experiment.first_seeds
-        others = f", but in {' and '.join(experiment.at_once)}" if experiment.at_once else ""
-        sentences.append(
-            f"Verdicts were first stored with seeds 0 to {first - 1}; {count - first} more seeds "
-            f"were added after them{others}."
-        )
-    return " ".join(sentences)
+    if experiment.first_seeds is None:
+        return ""
+    count, first = len(experiment.seeds), experiment.first_seeds
+    others = f", but in {' and '.join(experiment.at_once)}" if experiment.at_once else ""
+    return (
+        f"Verdicts were first stored with seeds 0 to {first - 1}; {count - first} more seeds "
+        f"were added after them{others}."
+    )
 
 
 def report(experiments: Sequence[Experiment], folder: Path = RESULTS) -> dict[str, str]:

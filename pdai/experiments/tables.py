@@ -137,11 +137,10 @@ def overview(every: Sequence[Results]) -> str:
             size = _middle([row.size for row in rows if row.has_size()], results)
             cells[column] = ", ".join(filter(None, [words[column][-1].value, size]))
         first, *_ = experiment.compared
-        count = len(experiment.rows)
-        rows_run = f"{count} of {count + len(experiment.not_run)}"
         sizes = [row.papers_size for row in compared(results, experiment.compared)]
         papers = _middle([size for size in sizes if size is not None], results)
-        body.append([_link(experiment), first, *cells.values(), papers or "-", rows_run])
+        count = str(len(experiment.rows))
+        body.append([_link(experiment), first, *cells.values(), papers or "-", count])
     head = ["", "against", *columns, "in the paper", "rows"]
     parts = [markdown(head, body)]
     parts += [f"{column[0].upper()}{column[1:]}: {_tally(words[column])}." for column in columns]

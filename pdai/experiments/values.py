@@ -21,7 +21,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from math import isnan
 
-from pdai.experiments.base import Experiment, Metric
+from pdai.experiments.base import Metric
 from pdai.experiments.frames import Results
 from pdai.experiments.tables import claimed
 from pdai.experiments.verdicts import Comparison
@@ -62,8 +62,7 @@ def filled(text: str, every: Sequence[Results]) -> str:
 def in_metric(results: Results, metric: Metric) -> Results:
     """The same runs, judged by another metric, in which the paper has no numbers."""
     cells = tuple(dataclasses.replace(cell, paper=None) for cell in results.experiment.cells)
-    changes = {"metric": metric, "cells": cells, "not_run": ()}
-    experiment: Experiment = dataclasses.replace(results.experiment, **changes)  # type: ignore[arg-type]
+    experiment = dataclasses.replace(results.experiment, metric=metric, cells=cells)
     return Results(experiment, results.runs)
 
 

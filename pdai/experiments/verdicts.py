@@ -257,10 +257,9 @@ def judged(results: Results) -> dict[Pair, list[Comparison]]:
 
 
 def compared(results: Results, pair: Pair) -> list[Comparison]:
-    """The comparisons in all rows that have both columns, and in those that were not trained."""
+    """The comparisons in all rows that have both columns."""
     experiment = results.experiment
     rows = [row for row in experiment.rows if {(row, m) for m in pair} <= experiment.places]
-    rows += [missing.row for missing in experiment.not_run if rows]
     return [Comparison(results, row, pair) for row in rows]
 
 

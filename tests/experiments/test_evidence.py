@@ -124,7 +124,7 @@ BY_HAND = {
 def by_hand(experiment: Experiment) -> set[str]:
     """The numbers of a finding that are no places, and that its definition does not have."""
     texts = (experiment.label, experiment.title, experiment.claim, experiment.setting)
-    names = (*experiment.rows, *experiment.models, *(row.row for row in experiment.not_run))
+    names = (*experiment.rows, *experiment.models)
     options = {str(config_of(cell.config).optimiser) for cell in experiment.runnable}
     small = MEASURES[experiment.metric].negligible
     defined = NUMBER.findall(" ".join([*texts, *names, *options, f"0 1 2 {small}"]))

@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from pdai.experiments.base import MEASURES, Cell, Missing, Quoted
+from pdai.experiments.base import MEASURES, Cell, Quoted
 from pdai.experiments.definitions import FOLDER
 from pdai.experiments.frames import Results
 from pdai.experiments.multiplicity import by_hochberg, by_holm
 from pdai.experiments.results import Run
 from pdai.experiments.tables import all_rows, table
 from pdai.experiments.verdicts import Comparison, Group, Outcome, Standing, counts, group
-from pdai.experiments.verdicts import compared as compared_rows
 from tests.made_up_runs import TINY, run, tiny
 
 PAIR = ("Markovian", "SRWM")
@@ -237,20 +236,6 @@ def test_the_size_of_an_effect_stands_beside_its_direction() -> None:
 )
 def test_rows_say_together_what_each_of_them_says(outcomes: str, expected: Group) -> None:
     assert group([Outcome(name) for name in outcomes.split(", ")]) is expected
-
-
-def test_rows_of_the_paper_that_were_not_trained_are_counted() -> None:
-    missing = Missing("N = 5", "too long", (Quoted(0.2, 0.0), Quoted(0.1, 0.0)))
-    runs = [
-        dataclasses.replace(r, model=m) for m, of in zip(PAIR, (FAR, NEAR), strict=True) for r in of
-    ]
-    rows = compared_rows(Results(tiny(not_run=(missing,)), runs), PAIR)
-    assert [row.outcome for row in rows] == [Outcome.REPRODUCED, Outcome.OPEN]
-    assert rows[1].papers_size == pytest.approx(0.5)
-    assert group([row.outcome for row in rows]) is Group.PARTLY
-    # Control: without it the row speaks for the claim.
-    (row,) = compared_rows(Results(tiny(), runs), PAIR)
-    assert group([row.outcome]) is Group.REPRODUCED
 
 
 @pytest.mark.catches(
