@@ -1,6 +1,7 @@
 """The kinds of samplers that can be certified: functions, files of samples, objects that draw."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -9,6 +10,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 
@@ -49,9 +51,29 @@ from reference.problems.circuits import Circuit
 from reference.sources import digest_of
 from reference.user_code import called
 
+# What two programs put around one value; and numbers, which they may round to float32.
+AROUND, ROUNDED = " \t\r\n\"'\xa0\u200b\ufeff", re.compile(r"\d+\.\d*(e[+-]?\d+)?")
 
-def outside_note(outside: Sequence[Hashable], count: int) -> str:
-    """The remark on samples outside of the target."""
+
+def _bare_text(x: Hashable) -> str:
+    """A value as text, without what two programs may write otherwise."""
+    text = normalize("NFC", str(x)).strip(AROUND)
+    return ROUNDED.sub(lambda number: f"{np.float32(number[0]):.9g}", text)
+
+
+def outside_note(outside: Sequence[Hashable], count: int, target: Target) -> str:
+    """The remark on samples outside of the target.
+
+    Raises:
+        InputError: if one may be a value of the target, written otherwise.
+    """
+    texts = {_bare_text(x): x for x in target.probabilities() or ()}
+    for x in dict.fromkeys(outside):
+        if (alike := _bare_text(x)) in texts:
+            raise InputError(
+                f"the sample {shown(x)} is not in the target, but {shown(texts[alike])} is, and "
+                "may be the same value: write both as the same text or the same type of number"
+            )
     some = plain(", ".join(map(shown, dict.fromkeys(outside))))
     return (
         f"{len(outside):,} of {count:,} samples are not terminal states and have target "
@@ -76,7 +98,7 @@ def inside(samples: Sequence[Any], target: Target) -> tuple[Sequence[Hashable], 
             f"{shown(outside[0])}: write them as the target does"
         )
     kept = [Outside() if out else x for x, out in zip(samples, is_outside, strict=True)]
-    return kept, [outside_note(outside, len(samples))] if outside else ()
+    return kept, [outside_note(outside, len(samples), target)] if outside else ()
 
 
 class SamplerSource:
@@ -202,7 +224,13 @@ class RecordSource(SamplerSource):
             )
         self.samples = record.terminals
         if record.outside:
-            self.notes = (*self.notes, outside_note(record.outside, len(record.terminals)))
+            if long := next((x for x in record.outside if "\n" in x), None):
+                raise InputError(
+                    f"{str(path)!r} has the sample {shown(long)}, which a quotation mark begins: "
+                    'in CSV, write one within a text as "", in quotation marks'
+                )
+            note = outside_note(record.outside, len(record.terminals), target)
+            self.notes = (*self.notes, note)
         elif isinstance(target.problem, Circuit):
             self.samples, notes = inside(record.terminals, target)
             self.notes = (*self.notes, *notes)
@@ -299,8 +327,9 @@ class SampleSource(SamplerSource):
             )
         if target.problem is None:
             raise InputError("samples come without a target: give a problem, or a law")
+        rest: Iterator[Any] = iter(())
         if isinstance(samples, Iterator):
-            samples = list(islice(samples, most))
+            rest, samples = samples, list(islice(samples, most))
             self.notes = (f"the first {len(samples):,} values of an iterator",)
         if isinstance(samples, np.ndarray):
             samples = values_of(samples, "the samples")
@@ -314,6 +343,11 @@ class SampleSource(SamplerSource):
             check_hashable("a sample", x)
         order, ordering = random_order(self.name, terminals, counts)
         if order is not None:
+            if next(rest, rest) is not rest:
+                raise InputError(
+                    f"the first {most:,} values of an iterator stand together with their equals, "
+                    "and more follow: give all, as a list or a Counter, or in the order they came"
+                )
             terminals = [terminals[i] for i in order.tolist()]
         self.samples, notes = inside(terminals, target)
         self.notes = (*self.notes, *ordering, *notes)

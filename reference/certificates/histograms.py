@@ -20,8 +20,9 @@ from reference.errors import InputError, shown
 # The most samples that are written out, in about 4 GB of memory.
 MOST = 50_000_000
 # Lines are sorted if independent draws have all equal ones together with at most this probability.
-# Bounds of them then fail with at most so much of their level more.
-SORTED = 2.0**-40
+# Their random order does not depend on that, so that bounds fail with at most this share of the
+# level more.
+SORTED = 2.0**-10
 # Neighbours are equal too often by so many deviations of draws.
 DEVIATIONS = 6.0
 

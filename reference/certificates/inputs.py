@@ -25,7 +25,8 @@ def read_rows(path: Path) -> tuple[list[str] | None, list[list[str]]]:
     The file is CSV, whose names are a row; or JSON lines (.jsonl, .ndjson), each a value or an
     object; or an array of NumPy (.npy) with a value or a row for each sample. A list is written as
     Python writes a tuple. On the standard input (`-`), lines of JSON are known by the first, which
-    must be a list or an object, and an array by its first bytes. An empty line is an empty row.
+    must be a list or an object, and an array by its first bytes. An empty line is an empty row. It
+    is refused between texts, as it may be the empty one.
 
     Raises:
         InputError: if the file cannot be read, or breaks the rules of its kind.
@@ -38,9 +39,17 @@ def read_rows(path: Path) -> tuple[list[str] | None, list[list[str]]]:
         text = content.decode("utf-8-sig")
         if path.suffix in JSON_LINES or (is_stream and _begins_with_json(text)):
             return _json_rows(path, text)
-        return None, list(csv.reader(io.StringIO(text, newline="")))
+        rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{str(path)!r} cannot be read as CSV ({error})") from None
+    lines = [line for line, row in enumerate(rows, 1) if row]
+    if lines and lines[-1] > len(lines) and all(len(row) < 2 for row in rows):
+        empty = next(line for line, row in enumerate(rows, 1) if not row)
+        raise InputError(
+            f"{str(path)!r}, line {empty} is empty, which may be the empty text or no value: write "
+            'the empty text as "", or leave such lines out'
+        )
+    return None, rows
 
 
 def _begins_with_json(text: str) -> bool:

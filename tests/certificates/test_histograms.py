@@ -64,6 +64,24 @@ def test_a_histogram_of_a_perfect_sampler_is_not_refuted(
     assert all("put in a random order" in x.notes[-1] for x in made)
 
 
+@pytest.mark.catches(
+    "Lines are put in a random order only if a draw of their order is hopeless.",
+    "reference/certificates/histograms.py",
+    "SORTED = 2.0**-10",
+    "SORTED = 2.0**-40",
+)
+def test_few_sorted_draws_of_a_perfect_sampler_do_not_refute_it() -> None:
+    """In that order, TV was at least 0.026."""
+    assert pdai.certify(["a"] * 20 + ["b"] * 20, law={"a": 1, "b": 1}, level=0.01).interval.low == 0
+
+
+def test_the_beginning_of_what_is_sorted_is_no_sample() -> None:
+    counts = Counter(COUNTS[0])
+    with pytest.raises(InputError, match="first 4,000 values of an iterator stand together"):
+        pdai.certify(counts.elements(), law=LAW, samples=4_000)
+    assert pdai.certify(counts.elements(), law=LAW, samples=5_000).interval.low == 0
+
+
 def test_a_histogram_of_a_wrong_sampler_is_refuted() -> None:
     counts = Counter({x: 100 + 50 * (x > "24") for x in LAW})
     assert 0 < pdai.certify(counts, law=LAW).interval.low < 0.1

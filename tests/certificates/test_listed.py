@@ -186,6 +186,13 @@ def test_a_wrong_law_is_refused(path: Path, text: str, message: str) -> None:
         (["a"] * 9, {}, "samples come without a target"),
         ({"a": 9}, {"law": FAIR}, "is of the type dict, but must be .* or a Counter of them"),
         ({"a", "b"}, {"law": FAIR}, "the samples are a set, which has each value once"),
+        *(
+            ([new, "a", "b"] * 9, {"law": {old: 1, "a": 1, "b": 1}}, "may be the same value")
+            for old, new in (
+                *((1, "1"), ("c", "c "), ("c", "\ufeffc"), ("\xe9", "e\u0301"), ('"c"', "c")),
+                *((0.1, np.float32(0.1)), (0.1, 0.1 + 2**-30), ("(0.1, 1)", "(0.100000001, 1.0)")),
+            )
+        ),
         (["x", "a"], {"law": FAIR}, "1 of 2 samples are not in the target, such as 'x'"),
         ([], {"law": FAIR}, "0 samples are given, but at least two are needed"),
         ([["a"]] * 3, {"law": FAIR}, "hashable"),

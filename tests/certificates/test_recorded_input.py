@@ -148,6 +148,8 @@ def test_a_text_of_two_states_is_refused_unless_the_problem_reads_it(certify_lin
         ([f"{FIRST},count", *(f"{x},-7" for x in STRINGS)], "count of '000' is '-7', but must be"),
         (["count,log_prob", "7,-1"], "columns count, log_prob, but must have terminal"),
         ([f"{FIRST},{FIRST}", *(f"{x},000" for x in STRINGS)], "columns terminal, terminal, but"),
+        (["000", "", "001"], "line 2 is empty, which may be the empty text or no value"),
+        (['000"', '"00"1'], "cannot be read as CSV"),
         (["state,weight", *(f"{x},7" for x in STRINGS)], "columns terminal, weight, but must"),
         (["string,weight", *(f"{x},7" for x in STRINGS)], "sample 1 has 2 columns"),
         ([f"{FIRST},log_p_f", *(f"{x},-1" for x in STRINGS)], "add those that are missing"),
@@ -192,6 +194,8 @@ def test_a_few_samples_that_are_no_terminal_states_count_as_wrong(
     (tmp_path / "target.csv").write_text("\n".join(lines))
     with pytest.raises(InputError, match="is none of the problem's 8 terminal states"):
         certify_lines(STRINGS, Bits, target=tmp_path / "target.csv")
+    with pytest.raises(InputError, match=r"sample '\\n000\\n', which a quotation mark begins"):
+        certify_lines([*STRINGS, '"', "000", '"'], Bits)
 
 
 def test_trajectories_that_were_recorded_are_certified(certify_lines: Any) -> None:
