@@ -8,7 +8,7 @@ made for formulas with few solutions, and not for hard ones; these are compiled 
 import re
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -22,6 +22,8 @@ from reference.problems.solutions import COUNT, INTEGER, Literals, Solution
 COMPILE = "compile it with c2d or d4, and give the circuit (.nnf)"
 # The weight of a literal, as in the model counting competition; for c2d it is a comment.
 WEIGHT = re.compile(r"c\s+p\s+weight\s+(-?[0-9]+)\s+(\S+)\s+0\s*", re.ASCII)
+# What begins as a weight, here or for other programs; and the variables by which others count.
+WEIGHTED, KEPT = re.compile(r"c\s+(p\s+)?weights?\s"), re.compile(r"c\s+(ind|p\s+show)\s")
 # Decisions between two looks at the clock.
 LOOKED = 1_024
 
@@ -32,27 +34,37 @@ class Formula(NamedTuple):
     Attributes:
         literals: its variables, with the weights that its file gives.
         clauses: the clauses, as tuples of literals.
+        kept: the variables by which its file says that solutions are counted; all if empty.
     """
 
     literals: Literals
     clauses: Sequence[tuple[int, ...]]
+    kept: Set[int] = frozenset()
 
     @classmethod
     def read(cls, path: Path) -> "Formula":
         """A formula from a DIMACS file, with the lines `c p weight LITERAL WEIGHT 0`.
+
+        Lines `c ind` and `c p show` name the variables by which solutions are counted.
 
         Raises:
             InputError: if the file cannot be read or breaks a rule; the message has the line.
         """
         source = repr(str(path))
         numbers, header, weights = list[int](), list[int](), dict[int, Fraction]()
+        kept = set[int]()
         for line, text in enumerate(text_of(path).splitlines(), 1):
             words = text.split()
             if words == ["%"]:  # the end of a file of SATLIB
                 break
             if words[:1] == ["c"]:
-                if weight := WEIGHT.fullmatch(text):
-                    if not (INTEGER.fullmatch(weight[1]) and DECIMAL.fullmatch(weight[2])):
+                if KEPT.match(text):
+                    kept |= {int(word) for word in words[2:] if COUNT.fullmatch(word)} - {0}
+                if WEIGHTED.match(text):
+                    weight = WEIGHT.fullmatch(text)
+                    if weight is None or not (
+                        INTEGER.fullmatch(weight[1]) and DECIMAL.fullmatch(weight[2])
+                    ):
                         raise refused(source, line, text, "c p weight LITERAL DECIMAL 0")
                     if int(weight[1]) in weights:
                         raise refused(source, line, text, "one weight for each literal")
@@ -78,7 +90,7 @@ class Formula(NamedTuple):
                 f"{source} has {len(clauses):,} clauses that end with 0, but its header says "
                 f"{header[1]:,}: it is cut off, or the header is wrong"
             )
-        return cls(Literals(header[0], weights, source), clauses)
+        return cls(Literals(header[0], weights, source), clauses, kept)
 
     def solutions(self, most: int, seconds: float) -> list[Solution]:
         """All solutions.
@@ -106,9 +118,18 @@ class Formula(NamedTuple):
                     f"{source}: {len(listed):,} solutions were counted in {seconds:g} s, and there "
                     f"may be more: allow more --seconds, or {COMPILE}"
                 )
+        if self.kept and len({self._projected(x) for x in listed}) < len(listed):
+            raise InputError(
+                f"{source} counts solutions by {len(self.kept):,} of its variables (c ind, c p "
+                "show), and two of them agree there, so that a law on these is another than on "
+                "all: leave these lines out, or give the list of values as the support"
+            )
         if not listed:
             raise InputError(f"{source} has no solution (0 were counted): there is no law on it")
         return listed
+
+    def _projected(self, solution: Solution) -> Solution:
+        return tuple(literal for literal in solution if abs(literal) in self.kept)
 
 
 def text_of(path: Path) -> str:

@@ -163,10 +163,11 @@ def test_a_function_of_encoded_states_and_an_object_of_a_problem() -> None:
         (Module(), {"law": PAIRS, "certificate": "file"}, "log_prob has none"),
         (sampler(lambda x: 0.0, encode=list), {"law": FAIR}, r"the shape \(\) for 3 states"),
         (
-            sampler(lambda x: np.log(np.random.default_rng().dirichlet([1] * 3)), encode=list),
+            sampler(lambda x: np.log(np.random.default_rng().dirichlet([1] * len(x))), encode=list),
             {"law": FAIR},
             "asked again",
         ),
+        (sampler(lambda x: -np.log([len(x)] * len(x)), encode=list), {"law": FAIR}, "asked again"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(what: Any, options: dict[str, Any], message: str) -> None:

@@ -190,6 +190,10 @@ FORMULAS = [
     ("p cnf 2 2\n1 0\n-1 0\n", r"has no solution \(0 were counted\)"),
     ("p cnf 20 1\n1 2 0\n", r"more than 1,000 solutions \(1,001 were counted\).*compile it"),
     ("c p weight 1 nan 0\np cnf 1 0\n", "must be c p weight LITERAL DECIMAL 0"),
+    ("c p weight 1 0.5\np cnf 1 0\n", "must be c p weight LITERAL DECIMAL 0"),
+    ("c weights 0.5 0.5\np cnf 1 0\n", "must be c p weight LITERAL DECIMAL 0"),
+    ("c ind 1 0\np cnf 2 1\n1 2 0\n", "counts solutions by 1 of its variables"),
+    ("c p show 2 0\np cnf 2 0\n", "counts solutions by 1 of its variables"),
     ("c p weight 1 0.5 0\np cnf 1 0\n", "1 has a weight, and -1 has none"),
     ("c p weight 1 2 0\nc p weight -1 -2 0\np cnf 1 0\n", "of the literal -1 is -2, but must be"),
     ("c p weight 5 2 0\np cnf 1 0\n", "a weight is given to 5, but the variables"),
@@ -201,6 +205,11 @@ def test_a_wrong_formula_is_refused(file: Path, text: str, message: str) -> None
     file.write_text(text)
     with pytest.raises(InputError, match=message):
         Formula.read(file).solutions(1_000, 60.0)
+
+
+def test_a_formula_may_name_variables_that_tell_its_solutions_apart(file: Path) -> None:
+    file.write_text("c weightless\nc ind 1 0\nc ind 2 0\np cnf 3 2\n1 -3 0\n-1 3 0\n")
+    assert len(Formula.read(file).solutions(1_000, 60.0)) == 4
 
 
 def test_a_search_ends_in_time(file: Path) -> None:
