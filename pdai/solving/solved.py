@@ -125,7 +125,7 @@ class Solved:
         """The enumerated graph of the problem, which the stored rows belong to.
 
         Raises:
-            InputError: if the problem lists other states now, or was never listed.
+            InputError: if the problem has other states or rewards now, or was never listed.
         """
         with slow(f"enumerating {self.task.short_name}"):
             dag = enumerate_dag(self.problem, len(self.flows.graph.counts))
@@ -135,6 +135,7 @@ class Solved:
             and np.array_equal(made.children, stored.children)
         ):
             raise self._other("states")
+        self._confirm(ends := np.array(dag.terminals), [dag.labels[x] for x in ends.tolist()])
         return dag
 
     @cached_property
@@ -198,18 +199,15 @@ class Solved:
             drawn = list(self.problem.sample(count, seed))
             log_reward = self._log_rewards(drawn)
             return Samples(drawn, log_reward, log_reward - self.log_z.value, np.zeros(count))
-        stored = np.zeros(len(self.flows.graph.counts))
-        (stored[self.flows.graph.terminals],) = self._arrays("log_rewards")
         rng, states = np.random.default_rng(seed), dict[int, Any]()
         blocks = [
             self._named(self.flows.draw(min(BLOCK, count - done), rng), states)
             for done in range(0, count, BLOCK)
         ]
         ends, log_p_f, log_p_b = map(np.concatenate, zip(*blocks, strict=True))
-        logs = dict(zip(states, self._log_rewards(list(states.values())).tolist(), strict=True))
+        own = self._confirm(np.array([*states]), list(states.values()))
+        logs = dict(zip(states, own.tolist(), strict=True))
         log_reward = np.array([logs[end] for end in ends.tolist()])
-        if (abs(log_reward - stored[ends]) > SAME_REWARD * (1 + abs(log_reward))).any():
-            raise self._other("states or rewards")
         return Samples([states[end] for end in ends.tolist()], log_reward, log_p_f, log_p_b)
 
     def _named(self, drawn: Drawn, states: dict[int, Any]) -> tuple[Any, Floats, Floats]:
@@ -261,6 +259,15 @@ class Solved:
 
     def _log_rewards(self, states: Sequence[Hashable]) -> Floats:
         return np.array([log_float(exact_reward(self.problem, x)) for x in states])
+
+    def _confirm(self, places: npt.NDArray[np.int64], states: Sequence[Hashable]) -> Floats:
+        """`log R(x)` of terminal states at these places; raises if they had others when solved."""
+        stored = np.zeros(len(self.flows.graph.counts))
+        (stored[self.flows.graph.terminals],) = self._arrays("log_rewards")
+        log_rewards = self._log_rewards(states)
+        if (abs(log_rewards - stored[places]) > SAME_REWARD * (1 + abs(log_rewards))).any():
+            raise self._other("states or rewards")
+        return log_rewards
 
     def _arrays(self, *names: str) -> list[Any]:
         path = self.folder / "policy.npz"

@@ -288,6 +288,13 @@ def test_a_folder_is_never_overwritten_and_not_trained(tmp_path: Path) -> None:
     assert "report.json is missing" in answer("sample", "run", cwd=tmp_path, expect=2).stderr
 
 
+@pytest.mark.catches(
+    "A solved run is certified beside rewards that it was not solved for.",
+    "pdai/solving/solved.py",
+    "if (abs(log_rewards - stored[places]) > SAME_REWARD * (1 + abs(log_rewards))).any():",
+    "if False:",
+    by="refusal",
+)
 def test_an_own_problem_that_changed_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -300,7 +307,8 @@ def test_an_own_problem_that_changed_is_refused(
     module.write_text(module.read_text().replace("2.5", "2.6"))
     monkeypatch.delitem(sys.modules, "forked")
     for options, words in (((), "forked.py"), (("--accept-changed",), "other states or rewards")):
-        assert words in answer("sample", "run", *options, cwd=tmp_path, expect=2).stderr
+        for command in ("sample", "certify"):
+            assert words in answer(command, "run", *options, cwd=tmp_path, expect=2).stderr
 
 
 NO_JAX = """
