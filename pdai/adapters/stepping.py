@@ -8,6 +8,7 @@ import numpy as np
 
 from reference.certificates.exact import ExactLaw, law_beside_target
 from reference.certificates.importance import Walks
+from reference.certificates.policies import BATCH_ROUNDING
 from reference.certificates.rows import Floats, Ints, choose_all, exact_row, soft_rows
 from reference.certificates.sums import PathSums
 from reference.certificates.walks import LogRewards
@@ -17,7 +18,7 @@ from reference.fields.field import RATIONAL
 from reference.marginals import marginal
 from reference.policies import ForwardPolicy
 from reference.problems.closed_form import Enclosure
-from reference.user_code import LONGEST, called
+from reference.user_code import ASKED_AGAIN, LONGEST, asked_again, called
 
 # The error of a float32 log reward, relative to its size and one: a thousand roundings.
 FLOAT32_ERROR = 2.0**-14
@@ -104,6 +105,7 @@ class SteppedSampler:
         self.steps, self.problem, self.label, self.notes = steps, problem, label, notes
         self.rng = np.random.default_rng(seed)
         self._rewards = LogRewards(problem)
+        self._unasked = ASKED_AGAIN
 
     def draw(self, count: int, *, labels: bool = False) -> Walks:
         """Fresh, independent trajectories of `p_F`."""
@@ -115,6 +117,11 @@ class SteppedSampler:
             sums.add_step(sums.log_p_f, rows, action, active)
             states, ended, back = self.steps.move(states, action, active)
             counted = active & np.asarray(back.counts)
+            if not np.asarray(back.logits.mask)[counted, np.asarray(back.taken)[counted]].all():
+                raise InputError(
+                    "the library's backward mask forbids a step that was taken: its backward "
+                    "actions must be those that the adapter names, each with its own place"
+                )
             sums.add_step(sums.log_p_b, back.logits.rows(counted), back.taken, counted)
             active = active & ~np.asarray(ended)
             if not active.any():
@@ -183,7 +190,22 @@ class SteppedSampler:
         return labels, [self._rewards.confirm(*row, "library") for row in rows]
 
     def _forward(self, states: Any) -> Logits:
-        return called("the library", "forward", self.steps.forward, states)
+        logits: Logits = called("the library", "forward", self.steps.forward, states)
+        # Asked again in another batch, as rows of dropout, or of a batch, are those of no sampler.
+        some = np.arange(0, min(len(logits.mask), self._unasked), 2)
+        self._unasked -= len(some)
+        if len(some):
+            used = np.asarray(logits.mask)[some].any(1)
+            first = Logits(np.asarray(logits.values)[some], np.asarray(logits.mask)[some])
+            part = self.steps.take(states, some)
+            again = called("the library", "forward", self.steps.forward, part)
+            rows = first.rows(used), again.rows(used)
+            if (off := abs(rows[0] - rows[1]).max(1) > BATCH_ROUNDING).any():
+                raise asked_again(
+                    f"the library: the row of {shown(self.steps.keys(part)[off.argmax()])}",
+                    *(row[off.argmax()].tolist() for row in rows),
+                )
+        return logits
 
     def draw_backward(self, terminals: Sequence[Hashable]) -> Walks:
         """Refuses: other libraries are not drawn backwards."""

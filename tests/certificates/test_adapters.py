@@ -18,6 +18,7 @@ from reference.problems.grid import Cell
 from tests.certificates.problems import GRID
 
 SIDE = 3
+RANDOM = np.random.default_rng(1)
 WEIGHTS = np.random.default_rng(0).normal(size=(SIDE, SIDE, 3)).astype(np.float32)
 
 
@@ -93,6 +94,42 @@ def test_a_library_whose_states_can_be_listed_is_certified_exactly() -> None:
     assert sum(p for _, p, _ in few.table) == 1
     assert any("agree at every end" in note for note in few.notes)
     assert pdai.certify(foreign(), GRID, max_states=17, samples=100).regime == "Z"
+
+
+class Dropout(ForeignGrid):
+    """A network in training mode: each call leaves out other weights."""
+
+    def forward(self, states: Any) -> Logits:
+        values, mask = super().forward(states)
+        return Logits(values * RANDOM.integers(0, 2, values.shape), mask)
+
+
+class Centred(ForeignGrid):
+    """A network whose rows depend on those beside them, as in batch normalisation."""
+
+    def forward(self, states: Any) -> Logits:
+        values, mask = super().forward(states)
+        return Logits(values - values.mean(0), mask)
+
+
+class Swapped(ForeignGrid):
+    """A library whose backward actions have another order than those forward."""
+
+    def move(self, states: Any, actions: Any, active: Any) -> tuple[Any, Any, WayBack]:
+        following, ended, back = super().move(states, actions, active)
+        return following, ended, back._replace(taken=1 - back.taken)
+
+
+@pytest.mark.parametrize("regime", ["E", "Z"])
+@pytest.mark.parametrize("steps", [Dropout(), Centred()])
+def test_rows_that_change_with_the_call_or_the_batch_are_refused(steps: Any, regime: Any) -> None:
+    with pytest.raises(InputError, match=r"library: the row of .* and asked again"):
+        pdai.certify(SteppedSampler(steps, GRID, cell), GRID, regime=regime)
+
+
+def test_a_step_that_the_library_forbids_backwards_is_refused() -> None:
+    with pytest.raises(InputError, match="backward mask forbids a step that was taken"):
+        pdai.certify(SteppedSampler(Swapped(), GRID, cell), GRID, regime="Z")
 
 
 def test_control_ends_that_are_none_of_the_problem_are_refused() -> None:
