@@ -40,7 +40,7 @@ from reference.certificates.laws import law_of
 from reference.certificates.listed import ListedLaw, from_logs
 from reference.certificates.literals import against_circuit
 from reference.certificates.paths import SeveralPaths
-from reference.certificates.recorded import read_record
+from reference.certificates.recorded import Recorded, read_record
 from reference.certificates.regimes import Draws, Result, with_log_z, with_neither, with_target
 from reference.certificates.state_texts import Outside
 from reference.certificates.statement import Certificate, Kind, Line, Regime, small
@@ -443,7 +443,11 @@ def _sampled(
         # Kept draws have the features in place of the terminal states, as pairs.
         means = FeatureMeans(features if options.keep is None else dict)
         draws.watch = means.add
-    result = known.bound(sampler, level=options.level, budget=options.budget, draws=draws)
+    budget = options.budget
+    if isinstance(sampler, Recorded):
+        # They were drawn already: a narrower interval costs nothing.
+        budget = budget._replace(width=0.0, samples=len(sampler.terminals))
+    result = known.bound(sampler, level=options.level, budget=budget, draws=draws)
     lines = [*known.lines, *result.lines]
     if means is not None:
         true_means = None if known_means is None else known_means()

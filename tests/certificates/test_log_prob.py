@@ -40,8 +40,8 @@ def test_log_probabilities_bring_the_interval_to_a_tenth_of_that_of_bare_samples
     """TV is 0.01, the mean of `1 - 0.25 / 0.26` where a is drawn."""
     samples = drawn(20_000)
     bare = pdai.certify(samples, law=FAIR).interval
-    made = pdai.certify(samples, law=FAIR, log_prob=log_prob, width=0.0)
-    assert (made.regime, made.of) == ("Z", "terminals")
+    made = pdai.certify(samples, law=FAIR, log_prob=log_prob)
+    assert (made.regime, made.of, made.samples) == ("Z", "terminals", 20_000)
     assert made.interval.low < 0.01 < made.interval.high
     assert made.interval.width < bare.width / 10
     assert not any("trajectory distributions" in note for note in made.notes)
@@ -141,7 +141,7 @@ def test_a_module_with_log_prob_is_certified_at_every_state() -> None:
     assert half.tv == pytest.approx(Fraction(1, 2), abs=1e-6)
     assert any("lies outside" in note for note in half.notes)
     samples = [x for x, n in zip(PAIRS, (1, 1, 1, 2), strict=True) for _ in range(2_000 * n)]
-    bare = pdai.certify(samples, law=PAIRS, log_prob=Module().log_prob, width=0.0)
+    bare = pdai.certify(samples, law=PAIRS, log_prob=Module().log_prob)
     assert bare.interval.low < 0.15 < bare.interval.high < bare.interval.low + 0.1
 
 
