@@ -13,7 +13,14 @@ from reference.certificates.features import Features
 from reference.certificates.policies import Gives, Takes
 from reference.certificates.regimes import Budget
 from reference.certificates.statement import Regime
-from reference.errors import InputError, check_hashable, check_integer, check_seed, check_sequence
+from reference.errors import (
+    InputError,
+    check_hashable,
+    check_integer,
+    check_seed,
+    check_sequence,
+    shown,
+)
 from reference.files import check_output
 from reference.loading import load_object
 from reference.user_code import number_or_infinite
@@ -119,6 +126,13 @@ class CertifyOptions:
             for name in ("p_b", "features", "log_prob")
             if isinstance(spec := getattr(self, name), str)
         }
+        for name in ("law", "weights", "log_weights"):
+            law = getattr(self, name)
+            if callable(law) or (isinstance(law, str) and ":" in law and not Path(law).exists()):
+                raise InputError(
+                    f"{name} is {shown(law)}, but must have a weight for each value: write a file "
+                    "of them, or in Python give log_weights={x: log_density(x) for x in values}"
+                )
         # Any kind of number is accepted.
         loaded |= {
             name: number_or_infinite(getattr(self, name), name) for name in ("width", "seconds")

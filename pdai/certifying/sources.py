@@ -327,6 +327,11 @@ class SampleSource(SamplerSource):
             )
         if target.problem is None:
             raise InputError("samples come without a target: give a problem, or a law")
+        if hasattr(samples, "columns"):
+            raise InputError(
+                "the samples are a frame: give one of its columns, or frame.to_numpy(), whose rows "
+                "are read as tuples"
+            )
         rest: Iterator[Any] = iter(())
         if isinstance(samples, Iterator):
             rest, samples = samples, list(islice(samples, most))

@@ -11,6 +11,7 @@ from reference.certificates.inputs import read_rows
 from reference.errors import InputError, check_hashable, plain, shown
 from reference.problems.base import MAX_LOG_REWARD, exponential
 from reference.problems.columns import DECIMAL
+from reference.text import counted
 from reference.user_code import Of, exact, number_or_infinite
 
 # A row of texts with the number of its line.
@@ -168,14 +169,14 @@ def _rows(path: Path, *headers: tuple[str, ...]) -> tuple[Sequence[str], Sequenc
         (_, names), *rows = rows
     if names is None:
         names = headers[0]
-    wanted = "a value" if len(names) == 1 else "a value and its weight"
+    wanted = "a value" if len(names) == 1 else "a value and its weight, separated by a comma"
     if not rows:
         raise InputError(f"{str(path)!r} lists no value: write {wanted} in each line")
     for line, row in rows:
         if len(row) != len(names):
             raise InputError(
-                f"{str(path)!r}, line {line} has {len(row)} columns, but must have {wanted}: quote "
-                "values that contain commas"
+                f"{str(path)!r}, line {line} has {counted(len(row), 'column')}, but must have "
+                f"{wanted}: quote values that contain commas"
             )
     return names, rows
 

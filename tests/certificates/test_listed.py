@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 
 import pdai
@@ -162,7 +163,7 @@ def test_the_command_exits_by_the_distance(tmp_path: Path, monkeypatch: pytest.M
     [
         ("", "lists no value"),
         ("value,weight\n", "lists no value"),
-        ("a,1\nb\n", r"line 2 has 1 columns, but must have a value and its weight"),
+        ("a,1\nb\n", r"line 2 has 1 column, but must have a value and its weight"),
         ("a,1\nb,nan\n", "line 2: the weight of 'b' is 'nan', but must be a decimal number"),
         ("a,1\nb,-1\n", "the weight of 'b' is -1, but must be at least 0"),
         ("a,0\nb,0\n", "whose weights sum to 0"),
@@ -184,6 +185,9 @@ def test_a_wrong_law_is_refused(path: Path, text: str, message: str) -> None:
         (["a"] * 9, {"law": "uniform", "support": ["a", "a"]}, "has the value 'a' twice"),
         (["a"] * 9, {"law": FAIR, "problem": ListedLaw(FAIR)}, "leave one of the two out"),
         (["a"] * 9, {}, "samples come without a target"),
+        (["a"] * 9, {"log_weights": len}, "but must have a weight for each value: write a file"),
+        (["a"] * 9, {"law": "my_module:log_density"}, "but must have a weight for each value"),
+        (pandas.DataFrame({"x": ["a"] * 9}), {"law": FAIR}, "a frame: give one of its columns"),
         ({"a": 9}, {"law": FAIR}, "is of the type dict, but must be .* or a Counter of them"),
         ({"a", "b"}, {"law": FAIR}, "the samples are a set, which has each value once"),
         *(
