@@ -1,12 +1,14 @@
 """Files of samples: bare terminal states, or trajectories with their log-probabilities."""
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from reference.certificates.collisions import least_gap, probability
 from reference.certificates.histograms import random_order
 from reference.certificates.importance import Walks
 from reference.certificates.inputs import read_rows
@@ -22,6 +24,8 @@ PRICED = "log_prob"
 COUNT = "count"
 # The most by which probabilities of distinct states may sum to more than 1: float32.
 EXCESS = 1e-4
+# The logarithm of one over the level at which samples show that their `log_prob` is of others.
+OTHERS = math.log(1e9)
 # The largest difference of a recorded log reward from the problem's, relative to its size: float32.
 REWARD_TOLERANCE = 1e-4
 
@@ -161,8 +165,8 @@ def priced(record: Record, problem: Any) -> Record:
     """Terminal states with `log_prob` as trajectories of one step, with the problem's rewards.
 
     Raises:
-        InputError: if there is no problem, a state has two probabilities, or those of distinct
-            states sum to more than 1.
+        InputError: if there is no problem, a state has two probabilities, those of distinct states
+            sum to more than 1, or the samples show that they have others.
     """
     assert record.numbers is not None
     if problem is None:
@@ -182,6 +186,7 @@ def priced(record: Record, problem: Any) -> Record:
         math.fsum(math.exp(min(log, 1.0)) for log in by_state.values()),
         f"{len(by_state):,} distinct samples",
     )
+    _check_drawn(record.terminals, by_state)
     own = LogRewards(problem)
     reward = np.array([own(x).value for x in record.terminals])
     columns = dict(zip(NUMBERS, (logs, np.zeros(len(logs)), reward), strict=True))
@@ -195,6 +200,21 @@ def check_mass(total: float, of: str) -> None:
             f"the probabilities of {of} sum to {total:.6g}, more than 1: {PRICED} must be a "
             "normalised log-probability, in nats"
         )
+
+
+def _check_drawn(samples: Sequence[Hashable], logs: Mapping[Hashable, float]) -> None:
+    """Raises InputError if values that came often, or seldom, in one half do so in the other."""
+    half = len(samples) // 2
+    first, rest = Counter(samples[:half]), samples[half:]
+    for sign in (1, -1):
+        event = {x for x, count in first.items() if sign * (count / half - math.exp(logs[x])) > 0}
+        share, seen = math.fsum(math.exp(logs[x]) for x in event), sum(x in event for x in rest)
+        if least_gap(probability(seen, len(rest), OTHERS), share) > EXCESS:
+            raise InputError(
+                f"{len(event):,} values came in {seen:,} of {len(rest):,} samples, but have the "
+                f"probability {share:.3g} by their {PRICED}: give that of the sampler as it draws, "
+                "with its temperature and whatever else it leaves out"
+            )
 
 
 class Recorded:

@@ -81,6 +81,22 @@ def test_what_is_no_log_probability_is_refused(
         pdai.certify(samples, law=FAIR, **options)
 
 
+@pytest.mark.catches(
+    "Samples are not compared with the log-probabilities beside them.",
+    "reference/certificates/recorded.py",
+    "if least_gap(probability(seen, len(rest), OTHERS), share) > EXCESS:",
+    "if False:",
+    by="refusal",
+)
+@pytest.mark.parametrize("power", [0.5, 2.0])
+def test_samples_of_another_temperature_than_their_log_prob_are_refused(power: float) -> None:
+    """By the log-probabilities, TV was at most 0.0039, where it is 0.09 and 0.17."""
+    chances = np.array([*FAIR.values()]) ** power
+    samples = np.random.default_rng(0).choice([*FAIR], 20_000, p=chances / chances.sum())
+    with pytest.raises(InputError, match=r"probability .* by their log_prob: give that of the"):
+        pdai.certify(samples, law=FAIR, log_prob=lambda x: math.log(FAIR[x] / 4))
+
+
 def test_a_state_has_one(tmp_path: Path) -> None:
     (tmp_path / "s.csv").write_text("terminal,log_prob\na,-1\na,-2\n")
     with pytest.raises(InputError, match="'a' has the log_prob -1 and -2"):
