@@ -138,7 +138,10 @@ def decimal(axis: Any) -> None:
 
 
 def below_one(value: float) -> str:
-    """A small number without an exponent."""
+    """A number below one, without an exponent unless it is small."""
+    # A tick at 1e-5 is computed, and may be less.
+    if value < 9e-6:
+        return f"{value:.3g}"
     return str(np.format_float_positional(value, precision=6, trim="-"))
 
 
@@ -259,8 +262,10 @@ def _final_tv(report: Report) -> str:
 def _caption(run: Stored) -> str:
     """Caption of a picture that stands alone: data, TV and steps."""
     lines = [f"{name} {text}" for name, text in run.facts.items()]
-    by = "solved" if run.is_solved else f"after {run.config['steps']:,} steps"
-    lines.append(f"TV {_final_tv(run.report)} {by}")
+    if run.is_solved:
+        lines.append(f"solved: {run.report.notes[0]}")
+    else:
+        lines.append(f"TV {_final_tv(run.report)} after {run.config['steps']:,} steps")
     return "\n".join(textwrap.wrap("; ".join(lines), 150))
 
 

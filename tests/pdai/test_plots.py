@@ -84,6 +84,16 @@ def test_tv_is_drawn_from_zero_where_it_falls_by_less_than_a_decade(
     assert (axis.get_ylim()[0] == 0) == (scale == "linear")
 
 
+def test_small_ticks_are_not_all_zero() -> None:
+    axis = Figure().subplots()
+    axis.plot([1e-11, 1e-2])
+    axis.set_yscale("log")
+    plotting.decimal(axis.yaxis)
+    names = [label.get_text() for label in axis.get_yticklabels()]
+    assert "1e-08" in names
+    assert len({*names}) == len(names)
+
+
 def test_the_axis_of_losses_follows_the_penalties() -> None:
     square = {"loss": "log_variance"}
     assert loss_label([square]) == "log_variance loss, nats²"

@@ -20,6 +20,8 @@ from fast.runs.job import train
 from fast.runs.records import SEAL, seal_run
 from fast.tasks import TASKS
 from fast.training.compose import configure
+from pdai.show import plotting
+from pdai.show.stored import Stored
 from pdai.solving.hints import exact_beside
 from pdai.solving.solve import solve
 from pdai.solving.solved import Solved
@@ -336,6 +338,8 @@ def test_a_solved_run_is_plotted_and_reported(words: str, tmp_path: Path) -> Non
     answer("report", "run", "--out", "run.html", cwd=tmp_path)
     page = (tmp_path / "run.html").read_text()
     assert "dynamic programming" in page or "closed form" in page
+    # A sum of float64 is no exact distance of so near a law.
+    assert plotting._caption(Stored(tmp_path / "run")).endswith(", proved")
     report = pdai.load(tmp_path / "run").report
     assert report.tv_kind == "exact"
     assert report.learned[0].tv is not None
