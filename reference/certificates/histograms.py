@@ -23,6 +23,9 @@ MOST = 50_000_000
 # Their random order does not depend on that, so that bounds fail with at most this share of the
 # level more.
 SORTED = 2.0**-10
+# Independent draws have the first samples again, as far as they are compared, with at most the
+# probability 2 to minus this many bits.
+AGAIN = 40
 # Neighbours are equal too often by so many deviations of draws.
 DEVIATIONS = 6.0
 
@@ -39,7 +42,8 @@ def random_order(
         seed: the seed of the order; samples of two laws need two.
 
     Raises:
-        InputError: if a count is no whole number, all are zero, or their sum is above `MOST`.
+        InputError: if a count is no whole number, all are zero, their sum is above `MOST`, or the
+            first samples come again.
     """
     random = np.random.default_rng(seed)
     if counts is not None:
@@ -57,6 +61,11 @@ def random_order(
     if len(samples) - equal == len(totals) and _chance_together(totals) <= SORTED:
         note = f"{owner}: equal samples stand together, so that they were put in a random order"
         return random.permutation(len(samples)), [note]
+    if place := _again(samples, totals):
+        raise InputError(
+            f"{owner}: the first samples come again from sample {place + 1:,} on, as independent "
+            "draws never do: give each once, and draw each time with another seed"
+        )
     usual = sum(count * (count - 1) for count in totals.values()) / max(1, len(samples))
     if equal <= usual + DEVIATIONS * (math.sqrt(usual) + DEVIATIONS):
         return None, []
@@ -65,6 +74,18 @@ def random_order(
         "they were independent draws: correlated samples have no such bounds, and sorted ones need "
         "a column of counts (or a Counter in Python)"
     ]
+
+
+def _again(samples: Sequence[Hashable], totals: Counter[Hashable]) -> int:
+    """The place from which on the first samples come again; 0 if none, or in a short cycle."""
+    count, size, bits = len(samples), 0, 0.0
+    # There are as many places, and totals are not quite chances.
+    while size < count and bits < AGAIN + 2 * math.log2(count):
+        bits += math.log2(count / totals[samples[size]])
+        size += 1
+    first, places = samples[:size], range(1, count - size + 1)
+    again = (i for i in places if samples[i] == first[0] and samples[i : i + size] == first)
+    return place if (place := next(again, 0)) >= size else 0
 
 
 def _count(owner: str, x: Hashable, count: Any) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import pdai
+from pdai.testing import assert_law
 from reference.certificates.histograms import MOST, _chance_together, random_order
 from reference.errors import InputError
 from tests.certificates.problems import Words
@@ -141,6 +142,26 @@ def test_draws_that_happen_to_be_sorted_keep_their_order() -> None:
     for few in (["a"] * 400, ["a", "b"], sorted("aabbccdd")):
         assert random_order("samples", few) == (None, [])
     assert random_order("samples", sorted("abcd" * 20))[0] is not None
+
+
+@pytest.mark.catches(
+    "Samples that are there twice are taken for independent draws.",
+    "reference/certificates/histograms.py",
+    "    if place := _again(samples, totals):",
+    "    if place := 0:",
+    by="refusal",
+)
+def test_samples_that_come_again_are_refused(tmp_path: Path) -> None:
+    """With a seed in the sampler, the uniform one of 2,000 values had TV of at least 0.5."""
+    law = dict.fromkeys(range(2_000), 1)
+    with pytest.raises(InputError, match="first samples come again from sample 1,001 on"):
+        assert_law(lambda count: np.random.default_rng(0).choice(2_000, count), law, within=0.03)
+    draws = np.random.default_rng(0).choice(2_000, 5_000).tolist()
+    (tmp_path / "x.csv").write_text("\n".join(map(str, draws + draws)))
+    with pytest.raises(InputError, match=r"x\.csv'.* come again from sample 5,001 on"):
+        pdai.certify(tmp_path / "x.csv", law={str(x): 1 for x in law})
+    for right in (["a"] * 99, ["a", "b", "b"] * 99, draws, [0, 1] * 9 + draws):
+        assert random_order("x", right)[0] is None
 
 
 def test_correlated_samples_are_noted_and_keep_their_order() -> None:
