@@ -52,13 +52,13 @@ from reference.sources import digest_of
 from reference.user_code import called
 
 # What two programs put around one value; and numbers, which they may round to float32.
-AROUND, ROUNDED = " \t\r\n\"'\xa0\u200b\ufeff", re.compile(r"\d+\.\d*(e[+-]?\d+)?")
+AROUND, ROUNDED = " \t\r\n\"'\xa0\u200b\ufeff", re.compile(r"-?\d+(\.\d*([eE][+-]?\d+)?|[eE][+-]?\d+)")
 
 
 def _bare_text(x: Hashable) -> str:
     """A value as text, without what two programs may write otherwise."""
     text = normalize("NFC", str(x)).strip(AROUND)
-    return ROUNDED.sub(lambda number: f"{np.float32(number[0]):.9g}", text)
+    return ROUNDED.sub(lambda number: f"{np.float32(number[0]) + 0:.9g}", text)
 
 
 def outside_note(outside: Sequence[Hashable], count: int, target: Target) -> str:

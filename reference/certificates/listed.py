@@ -14,6 +14,8 @@ from reference.problems.columns import DECIMAL
 from reference.text import counted
 from reference.user_code import Of, exact, number_or_infinite
 
+# Other names of a column of values: as a first line, they may be such a name or a value.
+NAMES = ("terminal", "state", "sample", "samples", "values", "solution", "solutions")
 # A row of texts with the number of its line.
 Numbered = tuple[int, list[str]]
 
@@ -94,9 +96,15 @@ def read_values(path: Path) -> list[Hashable]:
     """The values in a file, one a line, under the name `value` or without.
 
     Raises:
-        InputError: if it cannot be read, or a line has more than one.
+        InputError: if it cannot be read, a line has more than one, or the first may be a name.
     """
-    return [row[0] for _, row in _rows(path, ("value",))[1]]
+    rows = _rows(path, ("value",))[1]
+    if rows[0] in [(1, [name]) for name in NAMES]:
+        raise InputError(
+            f"{str(path)!r} begins with {rows[0][1][0]!r}: if it names the column, call it 'value'; "
+            "if it is a value, write 'value' above it"
+        )
+    return [row[0] for _, row in rows]
 
 
 def from_logs(logs: Mapping[Hashable, Any]) -> dict[Hashable, Fraction]:

@@ -195,6 +195,7 @@ def test_a_wrong_law_is_refused(path: Path, text: str, message: str) -> None:
             for old, new in (
                 *((1, "1"), ("c", "c "), ("c", "\ufeffc"), ("\xe9", "e\u0301"), ('"c"', "c")),
                 *((0.1, np.float32(0.1)), (0.1, 0.1 + 2**-30), ("(0.1, 1)", "(0.100000001, 1.0)")),
+                *(("0.0", "-0.0"), ("1e-5", "1e-05"), ("0.00001", "1e-05")),
             )
         ),
         (["x", "a"], {"law": FAIR}, "1 of 2 samples are not in the target, such as 'x'"),
