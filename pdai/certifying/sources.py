@@ -52,7 +52,8 @@ from reference.sources import digest_of
 from reference.user_code import called
 
 # What two programs put around one value; and numbers, which they may round to float32.
-AROUND, ROUNDED = " \t\r\n\"'\xa0\u200b\ufeff", re.compile(r"-?\d+(\.\d*([eE][+-]?\d+)?|[eE][+-]?\d+)")
+AROUND = " \t\r\n\"'\xa0\u200b\ufeff"
+ROUNDED = re.compile(r"-?\d+(\.\d*([eE][+-]?\d+)?|[eE][+-]?\d+)")
 
 
 def _bare_text(x: Hashable) -> str:

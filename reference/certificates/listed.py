@@ -101,8 +101,8 @@ def read_values(path: Path) -> list[Hashable]:
     rows = _rows(path, ("value",))[1]
     if rows[0] in [(1, [name]) for name in NAMES]:
         raise InputError(
-            f"{str(path)!r} begins with {rows[0][1][0]!r}: if it names the column, call it 'value'; "
-            "if it is a value, write 'value' above it"
+            f"{str(path)!r} begins with {rows[0][1][0]!r}: if it names the column, call it "
+            "'value'; if it is a value, write 'value' above it"
         )
     return [row[0] for _, row in rows]
 
