@@ -121,11 +121,13 @@ class SampleRun(Accepting):
         drawn = drawn._replace(states=run.task.texts(drawn.states))
         if self.format == "lines":
             _print_states(drawn.states, drawn.log_reward)
-        elif self.out is not None:
-            replace_file(self.out, sample_table(drawn, self.format))
+            return
+        table = sample_table(drawn, self.format, corrected=self.correct > 0)
+        if self.out is not None:
+            replace_file(self.out, table)
             say(f"samples: {self.out}")
         else:
-            sys.stdout.buffer.write(sample_table(drawn, self.format))
+            sys.stdout.buffer.write(table)
             sys.stdout.buffer.flush()
 
     def _draw_from_certificate(self, path: Path) -> None:

@@ -13,11 +13,17 @@ if TYPE_CHECKING:
 TableFormat = Literal["csv", "json", "parquet"]
 
 
-def sample_table(samples: "Samples", kind: TableFormat) -> bytes:
+def sample_table(samples: "Samples", kind: TableFormat, *, corrected: bool = False) -> bytes:
     """Samples as the content of a file.
 
     The columns are `state`, as text, and in nats `log_reward`, and `log_p_f` and `log_p_b` of the
     trajectory that led there. JSON has a list of objects.
+
+    Args:
+        samples: the samples.
+        kind: the format.
+        corrected: whether they are the ends of chains. These are no draws of `p_F`, of whose TV
+            `log_p_f` beside them would tell wrong things, and are written without.
 
     Raises:
         InputError: if it is Parquet, and pyarrow is not installed.
@@ -25,9 +31,9 @@ def sample_table(samples: "Samples", kind: TableFormat) -> bytes:
     columns = {
         "state": [str(x).encode(errors="backslashreplace").decode() for x in samples.states],
         "log_reward": samples.log_reward.tolist(),
-        "log_p_f": samples.log_p_f.tolist(),
-        "log_p_b": samples.log_p_b.tolist(),
     }
+    if not corrected:
+        columns |= {"log_p_f": samples.log_p_f.tolist(), "log_p_b": samples.log_p_b.tolist()}
     if kind == "csv":
         return csv_table(columns)
     if kind == "parquet":
