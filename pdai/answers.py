@@ -13,7 +13,7 @@ from fast.tasks.posteriors import PRIORS
 from reference.arguments import checked
 from reference.errors import InputError
 from reference.files import sha256
-from reference.problems.columns import Table, read_table, table_of
+from reference.problems.columns import Table, check_unmasked, read_table, table_of
 from reference.problems.dag_floats import Progress
 from reference.problems.edge_rules import NamedEdge
 from reference.problems.graph_posterior import GraphPosterior
@@ -89,6 +89,7 @@ def table_from(data: Any) -> Table:
     """
     if isinstance(data, str | Path):
         return read_table(Path(data))
+    check_unmasked("posterior", data)
     columns = getattr(data, "columns", None)
     values = np.asarray(data, dtype=object)
     if values.ndim != 2 or len(values) < 2:

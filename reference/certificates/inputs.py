@@ -11,6 +11,7 @@ import numpy as np
 
 from reference.errors import InputError, shown
 from reference.files import parsed_json, read_file
+from reference.problems.columns import check_unmasked
 
 # The name of the standard input.
 STDIN = "-"
@@ -110,8 +111,10 @@ def values_of(array: np.ndarray[Any, Any], owner: str) -> list[Any]:
     """The samples in an array, as values of Python: entries, or rows as tuples.
 
     Raises:
-        InputError: if it has no axis, more than two, or entries that are no numbers or texts.
+        InputError: if it has no axis, more than two, or entries that are masked, or no numbers or
+            texts.
     """
+    check_unmasked(owner, array)
     if array.ndim not in (1, 2) or array.dtype.kind not in "biufUSO":
         raise InputError(
             f"{owner} is an array of the shape {array.shape} and the type {array.dtype}, but must "

@@ -244,12 +244,19 @@ def standard_columns(owner: str, data: object, names: Sequence[str]) -> Floats:
     return np.asarray(directions * math.sqrt(len(values)), np.float64)
 
 
+def check_unmasked(owner: str, data: object) -> None:
+    """Checks that no entry of an array is masked, as its mask is lost; raises InputError if not."""
+    if np.ma.is_masked(data):
+        raise InputError(f"{owner}: entries are masked: leave their rows out, or fill them in")
+
+
 def matrix(owner: str, data: object, names: Sequence[str]) -> Floats:
     """Data as a matrix of finite numbers with a column per name.
 
     Raises:
         InputError: if the data are no such matrix, or have fewer than two rows.
     """
+    check_unmasked(owner, data)
     try:
         values: Any = np.array(data, np.float64)
     except (TypeError, ValueError, OverflowError):

@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+import pdai
 from fast.tasks import StructureTask, VariablesTask
 from fast.training.compose import configure, from_json, to_json
 from reference.errors import InputError, TooLargeError
@@ -53,6 +54,7 @@ BAD_DATA: list[tuple[Any, str]] = [
     (with_column(3 + DATA @ [1.0, -2.0, 0.5]), "column '3' is a linear combination"),
     (DATA[:3], "is a linear combination of those before it.*3 rows, 3 columns"),
     (DATA[:1], "at least two rows"),
+    (np.ma.masked_equal(DATA, DATA[0, 0]), "entries are masked: leave their rows out"),
     (DATA[:, 0], "must be a matrix"),
     (DATA[None], "must be a matrix"),
     (np.array([["a", "b"], ["c", "d"]]), "must be a matrix of numbers"),
@@ -73,6 +75,8 @@ def test_data_that_cannot_be_learned_from_are_refused(data: Any, message: str) -
     refused(lambda: StructureLearning.gaussian(data), message)
     outcome = np.arange(len(data)) if isinstance(data, np.ndarray) else [1, 2]
     refused(lambda: VariableSelection.regression(data, outcome), message)
+    if isinstance(data, np.ma.MaskedArray):
+        refused(lambda: pdai.posterior(data), message)
 
 
 @pytest.mark.filterwarnings("error")
