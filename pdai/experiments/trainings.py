@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from fast.parts import CHOICES, option_names
-from fast.training.compose import FIXED, TrainConfig, to_json
+from fast.training.compose import ADDED, FIXED, TrainConfig, to_json
 from pdai.distributed.plan import Plan
 from pdai.experiments.chains import Chain
 
@@ -68,7 +68,7 @@ def _first_description(training: Training) -> dict[str, Any]:
 
 
 def is_of(stored: Mapping[str, Any], training: Training, seed: int) -> bool:
-    """True if a stored description is that of a training; an option that it lacks has its default.
+    """True if a stored description is that of a training; what it lacks means what it meant then.
 
     Old results have the options of all parts, and the task under "problem".
     """
@@ -76,7 +76,7 @@ def is_of(stored: Mapping[str, Any], training: Training, seed: int) -> bool:
     owners: list[Any] = [getattr(config, part) for part in ("task", *CHOICES, *FIXED)]
     owners += [training] * (config is not training)
     fields = [field for owner in owners for field in dataclasses.fields(owner)]
-    usual = {field.name: field.default for field in fields if field.name in expected}
+    usual = {f.name: ADDED.get(f.name, f.default) for f in fields if f.name in expected}
     known = {"task": stored.get("problem"), **stored, "format": expected["format"]}
     of_other_parts = _of_parts() - expected.keys()
     kept = {name: known[name] for name in known.keys() - of_other_parts - {"problem"}}

@@ -117,6 +117,7 @@ BY_HAND = {
     "study:forgetting": "0.1961",
     "study:paper_rate": "0.58 1,000 24",
     "study:long_credit": "30 100",
+    "study:integers": "0.15",
     "study:posteriors": "1.4e36",
 }
 
