@@ -100,7 +100,7 @@ class SampleRun(Accepting):
             )
         other = self.exact or self.certificate or (self.run_folder and is_solved(self.run_folder))
         if self.correct and other:
-            raise InputError("--correct is of trained runs: leave it out")
+            raise InputError("--correct is of what a trained run draws: leave it, or --exact, out")
         if self.exact and self.certificate is not None:
             raise InputError("--exact is of runs: leave it out beside --certificate")
         if self.out is not None and not is_table:

@@ -53,7 +53,8 @@ def read_record(path: Path, texts: StateTexts, *, tolerant: bool = False, seed: 
     Without a header each line is a terminal state. A header names the columns: `terminal`, and for
     trajectories `log_p_f`, `log_p_b` and `log_reward`, in nats, or for terminal states `log_prob`.
     It may be called `state`, as `pdai sample` does. With a column `count`, or if equal lines stand
-    together, samples are put in a random order (`random_order`).
+    together, samples are put in a random order (`random_order`). `log_reward` is not read if it
+    stands alone, as beside corrected samples.
 
     Args:
         path: the file.
@@ -68,6 +69,8 @@ def read_record(path: Path, texts: StateTexts, *, tolerant: bool = False, seed: 
     """
     columns, has_header = _columns(path)
     counts = columns.pop(COUNT, None)
+    if PRICED not in columns and "log_p_f" not in columns:
+        columns.pop("log_reward", None)
     bare = len(columns) == 1
     states, outside, wrong = _states(columns["terminal"], texts)
     if wrong and not has_header and len(outside) == 1 < len(states) and states[0] == Outside():
@@ -123,9 +126,8 @@ def _columns(path: Path) -> tuple[dict[str, Sequence[str]], bool]:
         has_header, header = True, ["terminal" if name == "state" else name for name in names]
     if not rows:
         raise InputError(f"{str(path)!r} has no samples: one terminal state per line")
-    if {*header} - {COUNT} not in ({"terminal"}, {"terminal", PRICED}, set(COLUMNS)) or len(
-        set(header)
-    ) < len(header):
+    kinds = ({"terminal"}, {"terminal", "log_reward"}, {"terminal", PRICED}, {*COLUMNS})
+    if {*header} - {COUNT} not in kinds or len(set(header)) < len(header):
         raise InputError(
             f"{str(path)!r} has the columns {', '.join(header)}, but must have "
             f"{', '.join(COLUMNS)}, or terminal, {PRICED}, or terminal alone: add those that are "

@@ -198,6 +198,11 @@ def test_a_few_samples_that_are_no_terminal_states_count_as_wrong(
         certify_lines([*STRINGS, '"', "000", '"'], Bits)
 
 
+def test_rewards_alone_leave_samples_bare(certify_lines: Any) -> None:
+    rewarded = ["state,log_reward", *(f"{x},0.5" for x in STRINGS)]
+    assert certify_lines(rewarded, Bits).interval == certify_lines(STRINGS, Bits).interval
+
+
 def test_trajectories_that_were_recorded_are_certified(certify_lines: Any) -> None:
     rows = ForwardRows(uniform(GRID), GRID)
     walks = Walker(GRID, rows, BackwardRows(GRID, dag=DAG), 0).draw(4_096, labels=True)
