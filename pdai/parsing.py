@@ -121,10 +121,14 @@ def refuse_unknown_choices(arguments: Sequence[str], kind: Any) -> None:
 
 
 def _with_own_problem(arguments: Sequence[str]) -> Sequence[str]:
-    """`solve module:Name`, or a circuit, as `solve custom --problem ...`; the rest as it is."""
-    for place, word in enumerate(arguments[1:], 1):
+    """`solve module:Name`, or a circuit, as `solve custom --problem ...`; the rest as it is.
+
+    `train` also takes options that name a part of one's own: the problem stands first.
+    """
+    most = {"solve": len(arguments), "train": 2}.get("".join(arguments[:1]), 0)
+    for place, word in enumerate(arguments[1:most], 1):
         is_problem = ":" in word or word.endswith(CIRCUITS)
-        if arguments[0] == "solve" and is_problem and arguments[place - 1] != "--problem":
+        if is_problem and arguments[place - 1] != "--problem":
             return [*arguments[:place], "custom", "--problem", word, *arguments[place + 1 :]]
     return arguments
 

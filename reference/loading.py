@@ -31,7 +31,8 @@ def load_object(spec: str, kind: str, example: str) -> Any:
     """
     module_name, colon, path = spec.partition(":")
     named = [*module_name.split("."), *path.split(".")]
-    if module_name != OBJECT and not (colon and all(name.isidentifier() for name in named)):
+    is_name = colon and not module_name.endswith(".py") and all(x.isidentifier() for x in named)
+    if module_name != OBJECT and not is_name:
         article = "an" if kind[0] in "aeiou" else "a"
         raise InputError(
             f"{spec!r} does not name {article} {kind}: write module:Name, such as {example}, and "
@@ -48,11 +49,12 @@ def load_object(spec: str, kind: str, example: str) -> Any:
     try:
         loaded: Any = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:
-        place = traceback.extract_tb(error.__traceback__)[-1]
+        # The first frame is here; those of Python's own imports say nothing.
+        frames = [x for x in traceback.extract_tb(error.__traceback__) if "importlib" not in str(x)]
+        where = "".join(f"; {x.filename}, line {x.lineno}" for x in frames[1:][-1:])
         raise InputError(
             f"the module {module_name!r} cannot be imported ({type(error).__name__}: "
-            f"{plain(error, 300)}; {place.filename}, line {place.lineno}): run from the folder "
-            "that holds it, and check its imports"
+            f"{plain(error, 300)}{where}): run from the folder that holds it, and check its imports"
         ) from error
     for name in path.split("."):
         if not hasattr(loaded, name):

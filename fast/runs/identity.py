@@ -126,7 +126,8 @@ def changed_parts(folder: Path) -> list[str]:
             # In another process `__main__` is another script; loading the part says so.
             is_elsewhere = name.startswith("__main__:") and not before.keys() & states[0].keys()
             if differing and not is_elsewhere:
-                changed.append(f"{part} {name} ({', '.join(differing)})")
+                where = "" if states[0] else " is not here: run from the folder that holds it"
+                changed.append(f"{part} {name} ({', '.join(differing)}{where})")
     for path in sorted((folder / "frozen").glob("*/meta.json")):
         changed += changed_parts(path.parent)
     return changed

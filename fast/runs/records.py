@@ -46,11 +46,12 @@ def read_json(path: Path) -> dict[str, Any]:
     """
     if not kind_of(path):
         folder, planned = path.parent, path.with_name("plan.json")
-        if kind_of(planned):
-            raise InputError(
-                f"{str(folder)!r} has no {path.name}, as it is an experiment of {PLANNED}, whose "
-                "runs are the folders in it: give one of these"
-            )
+        for log, made_by in ((planned, PLANNED), (path.with_name("rounds.json"), "--tv")):
+            if kind_of(log):
+                raise InputError(
+                    f"{str(folder)!r} has no {path.name}, as it is an experiment of {made_by}, "
+                    "whose runs are the folders in it: give one of these"
+                )
         made_by = PLANNED if path == planned else "`pdai train`"
         raise InputError(
             f"{str(folder)!r} has no {path.name}, so it is not a run folder of {made_by}: give the "

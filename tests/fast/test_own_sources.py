@@ -123,5 +123,9 @@ def test_an_object_of_another_processs_script_is_named_and_not_called_changed(
     own = {"problem": {"name": "__main__:Beads", "files": {"beads.py": "0" * 64}}}
     (tmp_path / "meta.json").write_text(json.dumps({"own": own}))
     assert changed_parts(tmp_path) == []
+    away = {"name": "not_here:Beads", "files": {"not_here.py": "0" * 64}}
+    (tmp_path / "meta.json").write_text(json.dumps({"own": {"problem": away}}))
+    (said,) = changed_parts(tmp_path)
+    assert "not_here.py is not here: run from the folder that holds it" in said
     with pytest.raises(InputError, match="'__main__:Beads' was defined in a script, which another"):
         as_problem("__main__:Beads")
