@@ -3,11 +3,12 @@
 Processor seconds until the exact TV of terminal states is below each distance, at log-spaced steps
 of one training of the default length, whose rate falls to zero at its end; the first seed of a
 process compiles, the others use its programs. Contestants: the task's defaults as they were before
-tables, annealing and learned `p_B`; as they are; the same with memory; `pdai.solve`, which is
-exact; and chains, ten thousand whose law is followed exactly (order MCMC: of graphs drawn from its
-orders and weighed, which is not timed; tempered: simulated, given the sums of powers of R, and only
-the states at R itself count). Every task here can be enumerated, so TV is exact and is not timed;
-of a sampler whose histories are too many, it is estimated from backward trajectories.
+tables and annealing, graphs in any order, and the defaults as they are; the same with memory;
+`pdai.solve`, which is exact; and chains, ten thousand whose law is followed exactly (order MCMC: of
+graphs drawn from its orders and weighed, which is not timed; tempered: simulated, given the sums of
+powers of R, and only the states at R itself count). Every task here can be enumerated, so TV is
+exact and is not timed; of a sampler whose histories are too many, it is estimated from backward
+trajectories.
 """
 
 import tempfile
@@ -61,10 +62,18 @@ TASKS: dict[str, dict[str, Any]] = {
         ]
     },
 }
-# The options that had other defaults.
+# Graphs in any order, which was the default after annealing came.
+ANY_ORDER = {"order": "any", "p_b": "learned", "replay": "none", "anneal_from": 0.01}
+# The options that had other defaults at first.
 BEFORE: dict[str, dict[str, Any]] = {
     "six6": {"table_rows": 0, "parameters": 40_000, "batch": 128, "steps": 20_000},
-    "structure": {"anneal": 0.0, "p_b": "uniform", "epsilon": 1.0, "epsilon_until": 0.8},
+    "structure": {
+        **ANY_ORDER,
+        "anneal": 0.0,
+        "p_b": "uniform",
+        "epsilon": 1.0,
+        "epsilon_until": 0.8,
+    },
 }
 
 
@@ -72,6 +81,7 @@ def contestants(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The contestants on a task, by name."""
     return {
         "before": {**options, **BEFORE.get(options["task"], {})},
+        **({"any order": options | ANY_ORDER} if options["task"] == "structure" else {}),
         "now": dict(options),
         "now, GRU+": {**options, "dynamics": "gru", "skip": True},
         "now, minGRU": {**options, "dynamics": "mingru"},

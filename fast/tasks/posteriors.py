@@ -111,7 +111,13 @@ class StructureTask(_Posterior):
     name: ClassVar[str] = "structure"
     # Few paths lead to good graphs through good ones: docs/posteriors.md compares these options.
     defaults: ClassVar[Mapping[str, Any]] = MappingProxyType(
-        {**_Posterior.defaults, "anneal": 0.6, "p_b": "learned", "learning_rate": 3e-3}
+        {
+            **_Posterior.defaults,
+            "anneal": 0.6,
+            "anneal_from": 1e-4,
+            "replay": "annealed",
+            "learning_rate": 3e-3,
+        }
     )
     has_graphs: ClassVar[bool] = True
     has_networks: ClassVar[bool] = True
@@ -122,7 +128,7 @@ class StructureTask(_Posterior):
     but asks where a file looks like categories."""
     max_parents: int | None = None
     """Largest number of parents of a node; no limit by default."""
-    order: Order = "any"
+    order: Order = "fixed"
     """The order in which edges are added: any, or the parents of the first column, then those of
     the second, and so on, so that a single path leads to each graph."""
     nodes: int = 5
