@@ -114,7 +114,7 @@ BY_HAND = {
     "fig:gatedsa": "0.39 0.014",
     "tab:isingsa": "0.149 0.12 16",
     "study:dags": "0.004",
-    "study:forgetting": "0.1961",
+    "study:forgetting": "0.002 0.004 0.22 0.28",
     "study:paper_rate": "0.58 0.61 1,000",
     "study:long_credit": "30 100",
     "study:integers": "0.15",

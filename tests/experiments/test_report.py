@@ -101,7 +101,7 @@ def test_models_of_a_figure_are_told_apart_and_blue_is_markovian(label: str) -> 
     blue = LOOKS["Markovian"].colour
     for cell in experiment.runnable:
         if styles[cell.model].colour == blue:
-            assert cell.dynamics in ("markov", "linear-markov", "gcn"), cell.model
+            assert cell.dynamics in ("markov", "markov-block", "linear-markov", "gcn"), cell.model
 
 
 def test_a_variant_has_the_colour_of_its_model() -> None:
