@@ -84,7 +84,10 @@ def _again(samples: Sequence[Hashable], totals: Counter[Hashable]) -> int:
         bits += math.log2(count / totals[samples[size]])
         size += 1
     first, places = samples[:size], range(1, count - size + 1)
-    again = (i for i in places if samples[i] == first[0] and samples[i : i + size] == first)
+    # The rarest is compared before all, as a copy at each place of a frequent one takes minutes.
+    rare = min(range(size), key=lambda i: totals[first[i]], default=0)
+    near = (i for i in places if samples[i + rare] == first[rare])
+    again = (i for i in near if samples[i : i + size] == first)
     return place if (place := next(again, 0)) >= size else 0
 
 
