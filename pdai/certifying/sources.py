@@ -27,7 +27,7 @@ from reference.certificates import (
 from reference.certificates.exact import ExactLaw, ExactSampler, exact_sampler, law_beside_target
 from reference.certificates.histograms import random_order
 from reference.certificates.importance import Walks
-from reference.certificates.inputs import values_of
+from reference.certificates.inputs import JSON_LINES, values_of
 from reference.certificates.laws import Law
 from reference.certificates.policies import BackwardRows, ForwardRows
 from reference.certificates.recorded import (
@@ -225,9 +225,11 @@ class RecordSource(SamplerSource):
             )
         self.samples = record.terminals
         if record.outside:
-            if long := next((x for x in record.outside if "\n" in x), None):
+            texts = {str(x) for x in target.probabilities() or ()}
+            long = (x for x in record.outside if not texts.isdisjoint(x.splitlines()[1:]))
+            if path.suffix not in JSON_LINES and (first := next(long, None)):
                 raise InputError(
-                    f"{str(path)!r} has the sample {shown(long)}, which a quotation mark begins: "
+                    f"{str(path)!r} has the sample {shown(first)}, which a quotation mark begins: "
                     'in CSV, write one within a text as "", in quotation marks'
                 )
             note = outside_note(record.outside, len(record.terminals), target)

@@ -196,6 +196,9 @@ def test_a_few_samples_that_are_no_terminal_states_count_as_wrong(
         certify_lines(STRINGS, Bits, target=tmp_path / "target.csv")
     with pytest.raises(InputError, match=r"sample '\\n000\\n', which a quotation mark begins"):
         certify_lines([*STRINGS, '"', "000", '"'], Bits)
+    assert any("'x\\ny'" in note for note in certify_lines([*STRINGS, '"x\ny"'], Bits).notes)
+    (tmp_path / "x.jsonl").write_text("\n".join(f'"{x}"' for x in [*STRINGS, "x\\n000"]))
+    assert pdai.certify(tmp_path / "x.jsonl", Bits).interval.low == 0
 
 
 def test_rewards_alone_leave_samples_bare(certify_lines: Any) -> None:
