@@ -208,7 +208,7 @@ def test_a_wrong_formula_is_refused(file: Path, text: str, message: str) -> None
 
 
 def test_a_formula_may_name_variables_that_tell_its_solutions_apart(file: Path) -> None:
-    file.write_text("c weightless\nc ind 1 0\nc ind 2 0\np cnf 3 2\n1 -3 0\n-1 3 0\n")
+    file.write_text("c weights follow\nc ind 1 0\nc ind 2 0\np cnf 3 2\n1 -3 0\n-1 3 0\n")
     assert len(Formula.read(file).solutions(1_000, 60.0)) == 4
 
 
