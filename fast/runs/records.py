@@ -46,8 +46,8 @@ def read_json(path: Path) -> dict[str, Any]:
     """
     if not kind_of(path):
         folder, planned = path.parent, path.with_name("plan.json")
-        for log, made_by in ((planned, PLANNED), (path.with_name("rounds.json"), "--tv")):
-            if kind_of(log):
+        for log, made_by in (("plan.json", PLANNED), ("rounds.json", "`pdai train --tv`")):
+            if kind_of(path.with_name(log)):
                 raise InputError(
                     f"{str(folder)!r} has no {path.name}, as it is an experiment of {made_by}, "
                     "whose runs are the folders in it: give one of these"

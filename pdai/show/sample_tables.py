@@ -22,8 +22,8 @@ def sample_table(samples: "Samples", kind: TableFormat, *, corrected: bool = Fal
     Args:
         samples: the samples.
         kind: the format.
-        corrected: whether they are the ends of chains. These are no draws of `p_F`, of whose TV
-            `log_p_f` beside them would tell wrong things, and are written without.
+        corrected: whether they are the ends of chains. These are no draws of `p_F`, so that
+            `log_p_f` beside them would give a wrong TV, and is left out with `log_p_b`.
 
     Raises:
         InputError: if it is Parquet, and pyarrow is not installed.
