@@ -95,13 +95,20 @@ BACKWARD = Kind(
     "policies.backward:BackwardOptions", "policies.backward:OwnBackward", "uniform", "policies"
 )
 REPLAYS = Kind("sampling.replay:NoReplay", "", "none", "sampling")
-# Options of a run whose defaults differ with some dynamics or losses; here, as --help shows them
-# without JAX.
-GAUSSIAN = {"loss": "tb", "learning_rate": 2e-3, "anneal": 0.0, "p_b": "uniform"}
+# Options of a run whose defaults differ with some dynamics, losses or p_B; here, as --help shows
+# them without JAX.
+GAUSSIAN = {
+    "loss": "tb",
+    "learning_rate": 2e-3,
+    "anneal": 0.0,
+    "p_b": "uniform",
+    "replay": "none",
+}
 DEFAULTS: dict[str, dict[str, Any]] = {
     "gaussian": GAUSSIAN,
     "gaussian-mean": GAUSSIAN,
     "fm": {"anneal": 0.0, "p_b": "uniform"},
+    "lifted": {"replay": "none"},
 }
 CHOICES = {"dynamics": DYNAMICS, "loss": LOSSES, "p_b": BACKWARD, "replay": REPLAYS}
 

@@ -374,9 +374,9 @@ def from_json(data: Mapping[str, Any], source: str) -> TrainConfig:
 
 
 def usual_options(owner: type[Task], options: Mapping[str, Any]) -> dict[str, Any]:
-    """The defaults of a task, overridden by those of the chosen dynamics and loss."""
+    """The defaults of a task, overridden by those of the chosen dynamics, loss and `p_B`."""
     usual = dict(owner.defaults)
-    for part in ("dynamics", "loss"):
+    for part in ("dynamics", "loss", "p_b"):
         chosen = options.get(part, usual.get(part, CHOICES[part].usual))
         usual |= DEFAULTS.get(CHOICES[part].name_of(chosen) or "", {})
     return usual

@@ -284,6 +284,14 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     refused(lambda: read_table(link), "symbolic link")
 
 
+@pytest.mark.parametrize(
+    "options", [{"dynamics": "gaussian"}, {"dynamics": "gru", "p_b": "lifted"}]
+)
+def test_parts_that_draw_forwards_alone_have_no_replay_by_default(options: dict[str, Any]) -> None:
+    assert configure("structure").replay.capacity
+    assert not configure("structure", **{"dynamics": "gru", **options}).replay.capacity
+
+
 def test_tasks_read_files_and_refuse_what_is_of_the_generator(tmp_path: Path) -> None:
     rows = "\n".join(",".join(f"{x:.4f}" for x in row) for row in DATA)
     path = written(tmp_path, f"a,b,y\n{rows}\n")
