@@ -62,26 +62,26 @@ TASKS: dict[str, dict[str, Any]] = {
         ]
     },
 }
-# Graphs in any order, which was the default after annealing came.
-ANY_ORDER = {"order": "any", "p_b": "learned", "replay": "none", "anneal_from": 0.01}
-# The options that had other defaults at first.
-BEFORE: dict[str, dict[str, Any]] = {
-    "six6": {"table_rows": 0, "parameters": 40_000, "batch": 128, "steps": 20_000},
-    "structure": {
-        **ANY_ORDER,
-        "anneal": 0.0,
-        "p_b": "uniform",
-        "epsilon": 1.0,
-        "epsilon_until": 0.8,
+# Options that had other defaults once, by sampler and task.
+_ANY_ORDER = {"order": "any", "p_b": "learned", "replay": "none", "anneal_from": 0.01}
+_AT_RANDOM = {"anneal": 0.0, "p_b": "uniform", "epsilon": 1.0, "epsilon_until": 0.8}
+EARLIER: dict[str, dict[str, dict[str, Any]]] = {
+    "before": {
+        "six6": {"table_rows": 0, "parameters": 40_000, "batch": 128, "steps": 20_000},
+        "structure": _ANY_ORDER | _AT_RANDOM,
     },
+    "any order": {"structure": _ANY_ORDER},
 }
 
 
 def contestants(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The contestants on a task, by name."""
     return {
-        "before": {**options, **BEFORE.get(options["task"], {})},
-        **({"any order": options | ANY_ORDER} if options["task"] == "structure" else {}),
+        **{
+            name: {**options, **tasks[options["task"]]}
+            for name, tasks in EARLIER.items()
+            if options["task"] in tasks
+        },
         "now": dict(options),
         "now, GRU+": {**options, "dynamics": "gru", "skip": True},
         "now, minGRU": {**options, "dynamics": "mingru"},

@@ -50,8 +50,8 @@ def section(results: Results) -> str:
     )
 
 
-def _absent(experiment: Experiment) -> str:
-    """The rows of the paper that were not trained, and the seeds that were added."""
+def _added_seeds(experiment: Experiment) -> str:
+    """The seeds that were added after the first verdicts."""
     if experiment.first_seeds is None:
         return ""
     count, first = len(experiment.seeds), experiment.first_seeds
@@ -116,7 +116,7 @@ def _with_finding(results: Results) -> str:
     cost = markdown(COSTS, costs(results))
     return _joined(
         section(results),
-        _absent(experiment),
+        _added_seeds(experiment),
         experiment.finding,
         picture if experiment.draw != "none" and results.runs else "",
         f"<details><summary>Cost</summary>\n\n{cost}\n\n</details>" if results.runs else "",
