@@ -203,7 +203,7 @@ def one_after_the_other(count: int) -> list[tuple[int, int]]:
 def test_constraint_solver() -> None:
     """All 1,378 solutions are equally likely."""
     assert_law(by_rejection, "uniform", support=LEGAL, within=0.1)
-    with pytest.raises(AssertionError, match=r"probability of \(.*, 0.000725689 in the"):
+    with pytest.raises(AssertionError, match="another law"):
         assert_law(one_after_the_other, "uniform", support=LEGAL)
 
 
