@@ -56,6 +56,7 @@ class Loop:
         self._tv: tuple[int, float] | None = None
         self._advance, self._measure, self._saved = advance, measure, self._step
         self._memory = memory
+        self._measured = measured_steps(config)
         for record in read_metrics(folder):
             self._note_tv(record)
 
@@ -114,7 +115,7 @@ class Loop:
         self._step = until
         loss, log_z = losses.mean(1), np.asarray(info.log_z[:, -1], np.float64)
         figures = {"loss": loss.tolist(), "log_z": log_z.tolist(), "seconds": self._seconds}
-        self._record(figures, measures=self._is_due(last / config.run.evaluations))
+        self._record(figures, measures=until in self._measured)
         return float(loss.mean()), float(log_z.mean())
 
     def _save(self, *, at_once: bool) -> None:
@@ -155,6 +156,17 @@ class Loop:
         """The last checkpoint, as the end of a message."""
         last = f"the checkpoint of step {self._saved:,} is in {str(self._folder)!r}"
         return f"; {last}" if self._saved else ""
+
+
+def measured_steps(config: TrainConfig) -> set[int]:
+    """Steps at which a run is measured, in whole chunks, the last among them."""
+    run, last = config.run, config.optimiser.steps
+    if run.spacing == "even":
+        every = CHUNK * math.ceil(last / run.evaluations / CHUNK)
+        return {*range(every, last, every), last}
+    # Rounded, as powers are not exact.
+    steps = np.geomspace(CHUNK, max(CHUNK, last), run.evaluations)[:-1].round(6)
+    return {*(CHUNK * np.ceil(steps / CHUNK).astype(int)).tolist(), last}
 
 
 def check_finite(losses: Floats, first_seed: int, step: int, kept: str = "") -> None:

@@ -49,6 +49,7 @@ ADDED: dict[str, Any] = {
     "cycle": 10,
     "grown": False,
     "marks": "none",
+    "spacing": "even",
 }
 # The parts that every run has.
 FIXED: dict[str, type] = {

@@ -119,6 +119,8 @@ class RunOptions:
     """Split each batch over this many devices."""
     evaluations: int = 10
     """Number of measurements of the distance to the target during training."""
+    spacing: Literal["even", "log"] = "even"
+    """Steps between measurements: equal, or growing by a factor from step 100 on."""
     law_samples: int = 262_144
     """Samples for the final law of a policy, where it cannot be summed. With fewer than 16,384,
     states too many to enumerate are measured by fewer trajectories as well."""

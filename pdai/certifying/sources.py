@@ -54,12 +54,19 @@ from reference.user_code import called
 # What two programs put around one value; and numbers, which they may round to float32.
 AROUND = " \t\r\n\"'\xa0\u200b\ufeff"
 ROUNDED = re.compile(r"-?\d+(\.\d*([eE][+-]?\d+)?|[eE][+-]?\d+)")
+LEAST, MOST = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
 
 
 def _bare_text(x: Hashable) -> str:
     """A value as text, without what two programs may write otherwise."""
     text = normalize("NFC", str(x)).strip(AROUND)
-    return ROUNDED.sub(lambda number: f"{np.float32(number[0]) + 0:.9g}", text)
+    return ROUNDED.sub(lambda number: _narrow(float(number[0])), text)
+
+
+def _narrow(number: float) -> str:
+    """A number as float32 has it, or as it is beyond the range of float32."""
+    fits = number == 0 or LEAST <= abs(number) <= MOST
+    return f"{(np.float32(number) if fits else number) + 0:.9g}"
 
 
 def outside_note(outside: Sequence[Hashable], count: int, target: Target) -> str:

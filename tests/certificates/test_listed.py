@@ -127,9 +127,11 @@ def test_values_need_not_be_text_nor_the_samples_a_list() -> None:
     assert "the first 4,000 values of an iterator" in endless.notes
 
 
-def test_a_value_outside_of_the_law_is_seen() -> None:
-    samples = np.random.default_rng(0).permutation(["d"] * 500 + drawn(9_500))
-    made = pdai.certify(samples, law={**FAIR, "d": 0})
+# Float32 has neither 1e50 nor 1e60, so that no program wrote one as the other.
+@pytest.mark.parametrize("others", [{"d": 0}, {"1e60": 0, "-1e60": 0}])
+def test_a_value_outside_of_the_law_is_seen(others: dict[str, int]) -> None:
+    samples = np.random.default_rng(0).permutation(["d", "1e50"] * 250 + drawn(9_500))
+    made = pdai.certify(samples, law={**FAIR, **others})
     assert 0.03 < made.interval.low < 0.05 < made.interval.high
     assert "what is no terminal state" in str(made.report)
     assert any("500 of 10,000 samples are not terminal states" in note for note in made.notes)
@@ -195,7 +197,7 @@ def test_a_wrong_law_is_refused(path: Path, text: str, message: str) -> None:
             for old, new in (
                 *((1, "1"), ("c", "c "), ("c", "\ufeffc"), ("\xe9", "e\u0301"), ('"c"', "c")),
                 *((0.1, np.float32(0.1)), (0.1, 0.1 + 2**-30), ("(0.1, 1)", "(0.100000001, 1.0)")),
-                *(("0.0", "-0.0"), ("1e-5", "1e-05"), ("0.00001", "1e-05")),
+                *(("0.0", "-0.0"), ("1e-5", "1e-05"), ("0.00001", "1e-05"), ("1e50", "1.0e50")),
             )
         ),
         (np.ma.masked_array(["a", "b"], [0, 1]), {"law": FAIR}, "the samples: entries are masked"),

@@ -18,9 +18,10 @@ from fast.runs.audit import audit
 from fast.runs.display import SILENT
 from fast.runs.files import alone_in
 from fast.runs.job import complete, resume, train
-from fast.runs.loop import DivergedError, Loop
+from fast.runs.loop import DivergedError, Loop, measured_steps
 from fast.runs.meter import Meter
 from fast.runs.records import load_law, read_json, read_metrics
+from fast.training.compose import configure
 from fast.training.state import TrainState
 from pdai.certifying.certify import certify
 from pdai.loading import load
@@ -278,6 +279,23 @@ def test_a_training_that_fails_leaves_a_folder_if_a_step_was_saved(
             train(config)
     assert names_in(tmp_path) == left
     assert complete(config).learned
+
+
+@pytest.mark.parametrize(
+    ("steps", "evaluations", "spacing", "measured"),
+    [
+        (2_000, 4, "even", [500, 1_000, 1_500, 2_000]),
+        (150, 1, "even", [150]),
+        (20_000, 8, "log", [100, 300, 500, 1_000, 2_100, 4_500, 9_400, 20_000]),
+        (300, 10, "log", [100, 200, 300]),
+        (150, 1, "log", [150]),
+    ],
+)
+def test_steps_at_which_a_run_is_measured(
+    steps: int, evaluations: int, spacing: str, measured: list[int]
+) -> None:
+    config = configure("sets", steps=steps, evaluations=evaluations, spacing=spacing)
+    assert sorted(measured_steps(config)) == measured
 
 
 def test_a_finished_run_is_trained_on_to_more_steps(run: Path, tmp_path: Path) -> None:
