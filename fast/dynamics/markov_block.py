@@ -1,4 +1,4 @@
-"""No latent, and a residual block between the state and the head."""
+"""No latent, but a residual block between the state and the head."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -16,7 +16,7 @@ from reference.arguments import require_counts
 
 @dataclass(frozen=True)
 class MarkovBlockOptions(HeadOptions):
-    """No latent: the head sees the features of the state after a residual, normalised block."""
+    """No latent, but a residual, normalised block between the state and the head."""
 
     name: ClassVar[str] = "markov-block"
     is_markovian = True
