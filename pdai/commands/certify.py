@@ -28,9 +28,8 @@ class Certify(CertifyOptions, Accepting):
     The sampler is a run, a function from a state to a row of probabilities, recorded trajectories,
     or bare samples. The report has the first regime that the inputs allow: E, everything is
     enumerated, exact; Z, log Z is known or bounded; S, samples of the target are given; N, neither,
-    only lower bounds. --help-all shows every option.
-
-    `pdai power` says beforehand how many samples will do.
+    only lower bounds. `pdai power` says beforehand how many samples will do. --help-all shows every
+    option.
 
     Try:
         pdai certify runs/lines-gru-0 --certificate lines.json
