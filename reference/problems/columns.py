@@ -21,7 +21,8 @@ Ints = npt.NDArray[np.int64]
 
 # A normalised column with a residue below this is a combination of the others, up to rounding.
 LEAST_RESIDUE = 1e-7
-
+# A column whose values differ by less than this share of their size is constant, up to rounding.
+LEAST_SPREAD = 1e-13
 
 # Common marks of a missing value.
 MISSING = {"", "-", ".", "?", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"}
@@ -227,11 +228,16 @@ def standard_columns(owner: str, data: object, names: Sequence[str]) -> Floats:
     # Powers of two are exact: no other digit changes, and no square is too large or too small.
     scaled = np.ldexp(values, -np.frexp(np.abs(values).max(axis=0))[1])
     centred = scaled - scaled.mean(axis=0)
-    for name, column, moved in zip(names, values.T, centred.T, strict=True):
-        if np.all(column == column[0]) or not np.linalg.norm(moved) > 0:
+    # A large mean is rounded; what it leaves is exact.
+    centred -= centred.mean(axis=0)
+    spreads = np.linalg.norm(centred, axis=0) / LEAST_SPREAD
+    for name, first, spread, size in zip(
+        names, values[0], spreads, np.linalg.norm(scaled, axis=0), strict=True
+    ):
+        if spread <= size:
             raise InputError(
-                f"{owner}: column {name!r} is constant ({column[0]:g}): leave it out, as nothing "
-                "can be learned from it"
+                f"{owner}: column {name!r} is constant up to rounding ({first:g}): leave it out, "
+                "as nothing can be learned from it"
             )
     directions = centred / np.linalg.norm(centred, axis=0)
     residues = np.abs(np.diag(np.linalg.qr(directions, mode="r")))

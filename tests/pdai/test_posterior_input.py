@@ -50,6 +50,7 @@ BAD_DATA: list[tuple[Any, str]] = [
     (changed(4, 1, math.nan), "row 4 of column '1' is nan"),
     (changed(0, 2, -math.inf), "row 0 of column '2' is -inf"),
     (with_column(np.full(20, 7.5)), "column '3' is constant"),
+    (with_column(np.resize([0.3, 0.1 + 0.2], 20)), "column '3' is constant up to rounding"),
     (with_column(DATA[:, 0]), "column '3' is a linear combination"),
     (with_column(3 + DATA @ [1.0, -2.0, 0.5]), "column '3' is a linear combination"),
     (DATA[:3], "is a linear combination of those before it.*3 rows, 3 columns"),
@@ -86,6 +87,10 @@ def test_units_do_not_matter_though_squares_overflow_or_vanish(exponent: int) ->
     data = np.ldexp(DATA, [exponent, 0, -3])
     expected = standard_columns("data", DATA, names)
     assert np.array_equal(standard_columns("data", data, names), expected)
+    # Nor does the origin, where the mean of a column has no digits left for its values.
+    counts = np.random.default_rng(1).integers(0, 1000, (20, 3)).astype(float)
+    moved = standard_columns("data", counts + [0.0, 1e9, 1e15], names)
+    assert np.allclose(moved, standard_columns("data", counts, names), rtol=0, atol=1e-14)
     # The control: a column is not standardised by its own squares.
     with np.errstate(all="ignore"):
         assert np.linalg.norm(data[:, 0]) in (0, np.inf)
