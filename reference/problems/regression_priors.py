@@ -111,17 +111,17 @@ class HyperGPrior(RegressionPrior):
         return np.asarray(np.where(1 - unexplained < SMALL, few, usual), np.float64)
 
 
-def residual_sums(gram: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """The residual sum of squares of each set of variables: a Schur complement per bit mask.
+def residual_sums(columns: Floats) -> Floats:
+    """The residual sum of squares of each set of variables, by bit mask.
 
-    Each variable is eliminated or kept in turn: p variables need `2^p` divisions, and no inverse.
+    Each variable is kept or left out in turn. Its column of a triangular factor goes, and with a
+    variable that is kept its row; nothing is squared before the end, so that columns that are
+    nearly combinations of others keep their digits.
 
     Args:
-        gram: inner products of p variables and the outcome, shape (p + 1, p + 1).
+        columns: p variables and the outcome, shape (N, p + 1).
     """
-    left = np.array(gram, np.float64)[None]
+    left = np.linalg.qr(columns, mode="r")[None]
     while left.shape[-1] > 1:
-        rest, row = left[:, 1:, 1:], left[:, 1:, 0]
-        taken = rest - row[:, :, None] * row[:, None, :] / left[:, :1, :1]
-        left = np.concatenate([rest, taken])
-    return np.asarray(left[:, 0, 0], np.float64)
+        left = np.concatenate([np.linalg.qr(left[:, :, 1:], mode="r"), left[:, 1:, 1:]])
+    return np.asarray(left[:, 0, 0] ** 2, np.float64)

@@ -110,7 +110,7 @@ class VariableSelection(Summed):
         both = standard_columns(owner, np.hstack([columns, y]), (*labels, "the outcome"))
         rows = len(both)
         sizes = np.bitwise_count(np.arange(2 ** len(labels))).astype(np.int64)
-        unexplained = np.clip(residual_sums(both.T @ both / rows), LEAST_RESIDUE**2, 1.0)
+        unexplained = np.clip(residual_sums(both) / rows, LEAST_RESIDUE**2, 1.0)
         logs = prior.log_factors(rows, sizes, unexplained)
         best = float(logs.max())
         weights = dyadic_exponentials(logs - best)

@@ -146,9 +146,11 @@ def test_hyper_g_is_the_mean_of_zellners_factor_over_the_law_of_g() -> None:
     assert problems[0].inclusion_probabilities() != problems[1].inclusion_probabilities()
 
 
-def test_schur_complements_are_residual_sums_of_squares() -> None:
+@pytest.mark.parametrize("apart", [1.0, 1e-6])
+def test_residual_sums_of_squares_are_those_of_each_regression(apart: float) -> None:
     data = np.random.default_rng(5).normal(size=(20, 5))
-    found = residual_sums(data.T @ data)
+    data[:, 1] = data[:, 0] + apart * data[:, 1]
+    found = residual_sums(data)
     for mask in range(16):
         x = data[:, [j for j in range(4) if mask >> j & 1]]
         rest = data[:, 4] - x @ np.linalg.lstsq(x, data[:, 4], rcond=None)[0]
