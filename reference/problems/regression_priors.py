@@ -121,7 +121,7 @@ def residual_sums(columns: Floats) -> Floats:
     Args:
         columns: p variables and the outcome, shape (N, p + 1).
     """
-    left = np.linalg.qr(columns, mode="r")[None]
+    left: Floats = np.asarray(np.linalg.qr(columns, mode="r"), np.float64)[None]
     while left.shape[-1] > 1:
         left = np.concatenate([np.linalg.qr(left[:, :, 1:], mode="r"), left[:, 1:, 1:]])
     return np.asarray(left[:, 0, 0] ** 2, np.float64)

@@ -89,7 +89,7 @@ def test_units_do_not_matter_though_squares_overflow_or_vanish(exponent: int) ->
     assert np.array_equal(standard_columns("data", data, names), expected)
     # Nor does the origin, where the mean of a column has no digits left for its values.
     counts = np.random.default_rng(1).integers(0, 1000, (20, 3)).astype(float)
-    moved = standard_columns("data", counts + [0.0, 1e9, 1e15], names)
+    moved = standard_columns("data", np.add(counts, [0.0, 1e9, 1e15]), names)
     assert np.allclose(moved, standard_columns("data", counts, names), rtol=0, atol=1e-14)
     # The control: a column is not standardised by its own squares.
     with np.errstate(all="ignore"):
