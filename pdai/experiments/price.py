@@ -126,18 +126,22 @@ def _lower(config: TrainConfig, tied: TiedPolicies, target: Sequence[Fraction]) 
     return max(bounds)
 
 
+# The networks that are trained on the rows.
+NETWORKS = (MARKOVIAN, "GRU+", "SRWM+")
+
+
 class Line(NamedTuple):
     """A row of the table.
 
     Attributes:
         row: the row of study:forgetting.
         price: what was computed; the floor is within those of all classes that see less or more.
-        trained: the TV of each seed of the Markovian network.
+        trained: the TV of each seed, by network.
     """
 
     row: str
     price: Price
-    trained: tuple[float, ...]
+    trained: dict[str, list[float]]
 
 
 def lines(path: Path = PRICES) -> list[Line]:
@@ -165,8 +169,10 @@ def lines(path: Path = PRICES) -> list[Line]:
         less = [other for other in family if other.parameters <= price.parameters]
         lower = max(other.floor.lower for other in more)
         least = Interval(lower, min(other.floor.upper for other in less))
-        values = [run.value("tv") for run in runs if (run.row, run.model) == (row, MARKOVIAN)]
-        trained = tuple(value for value in values if value is not None)
+        trained: dict[str, list[float]] = {network: [] for network in NETWORKS}
+        for run in runs:
+            if run.row == row and (value := run.value("tv")) is not None:
+                trained[run.model].append(value)
         made.append(Line(row, price._replace(floor=least), trained))
     return made
 
@@ -181,20 +187,23 @@ def _price(fields: Any) -> Price:
 def table(rows: Sequence[Line]) -> str:
     """The table of docs/forgetting.md."""
     heads = ["sees", "logits", "no policy below", "some policy at", *SHOWN.values(), "trained"]
-    heads.append("with memory, some policy at")
+    heads += ["with memory, some policy at", *(f"trained {name}" for name in NETWORKS[1:])]
     body = []
     for row, made, trained in rows:
         minima = [
             f"{'' if is_proved else '~'}{ends.upper:.4f}"
             for ends, is_proved in made.minima.values()
         ]
-        seeds = f"{mean(trained):.4f} ± {stdev(trained):.4f} ({len(trained)})" if trained else ""
+        markov, *others = [
+            f"{mean(values):.4f} ± {stdev(values):.4f} ({len(values)})" if values else ""
+            for values in trained.values()
+        ]
         # Rounded outwards.
         scale = 10**4
         lower, upper = floor(made.floor.lower * scale), ceil(made.floor.upper * scale)
         bounds = [f"{end / scale:.4f}" for end in (lower, upper)]
-        cells = [f"{made.parameters:,}", *bounds, *minima, seeds, f"{made.with_memory.upper:.4f}"]
-        body.append([row, *cells])
+        cells = [f"{made.parameters:,}", *bounds, *minima, markov, f"{made.with_memory.upper:.4f}"]
+        body.append([row, *cells, *others])
     return markdown(heads, body)
 
 
@@ -212,7 +221,7 @@ def picture(rows: Sequence[Line]) -> Figure:
         for loss, mark in zip(LOSSES, "os^", strict=True):
             values = [line.price.minima[loss][0].upper for line in own]
             axes.plot(at, values, mark + "-", ms=4, lw=1, label=SHOWN[loss])
-        points = [(i, value) for i, line in enumerate(own) for value in line.trained]
+        points = [(i, value) for i, line in enumerate(own) for value in line.trained[MARKOVIAN]]
         if points:
             axes.plot(*zip(*points, strict=True), "kx", ms=6, label="trained, each seed")
         axes.set_xticks(at, [line.row.split(", ")[1].removeprefix("blocks of ") for line in own],

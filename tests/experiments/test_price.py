@@ -19,7 +19,7 @@ def test_the_page_has_the_stored_numbers_of_every_row() -> None:
     assert [line.row for line in lines] == list(ROWS)
     assert price.page(PAGE, lines) == PAGE
     # Control: another number changes the page.
-    one = lines[0]._replace(trained=(0.5, 0.6))
+    one = lines[0]._replace(trained=lines[1].trained)
     assert price.page(PAGE, [one, *lines[1:]]) != PAGE
 
 
