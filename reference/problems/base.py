@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
+from random import Random
 from types import MappingProxyType
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
@@ -20,7 +21,7 @@ from reference.errors import (
     plain,
     shown,
 )
-from reference.user_code import Asked, Growth, Of, exact, same_states
+from reference.user_code import Asked, AskTwice, Growth, Of, exact, same_states
 
 S = TypeVar("S", bound=Hashable)
 
@@ -34,6 +35,8 @@ NONE: Mapping[str, Any] = MappingProxyType({})
 MAX_NODES = 2_000_000
 # Limit of an enumeration, and the number of states between checks of clock and memory.
 MAX_SECONDS, LOOKED = 600.0, 1_024
+# The number of states whose children are met once more.
+MET_AGAIN = 1_000
 # A lower bound of the bytes of a state in Python: its label, its number and its children.
 BYTES_PER_STATE = 200
 # Above this, a single fraction has a million bits.
@@ -279,11 +282,40 @@ def enumerate_rewards(problem: Problem[S], dag: PointedDAG[S]) -> tuple[Fraction
     """`R(x)`, one per `dag.terminals`: exact, or within 2^-51 of `exp(log R)` (`exponential`).
 
     Raises:
-        InputError: if a reward is not a positive finite number, or its logarithm not a finite one.
+        InputError: if a reward is not a positive finite number, or its logarithm not a finite one;
+            or if equal states have other children or rewards.
     """
     check_members(problem)
-    reward = AskedProblem[S](problem).reward
-    return tuple(reward(dag.labels[x]) for x in dag.terminals)
+    asked = AskedProblem[S](problem)
+    rewards = tuple(asked.reward(dag.labels[x]) for x in dag.terminals)
+    _check_equal_states(asked, dag)
+    return rewards
+
+
+def _check_equal_states(asked: AskedProblem[S], dag: PointedDAG[S]) -> None:
+    """Compares listed states with equal ones that some other steps lead to."""
+    due, nodes = AskTwice().due, len(dag.labels)
+    for u in Random(0).sample(range(nodes), min(nodes, MET_AGAIN)):
+        met = {child: child for child in asked.children(dag.labels[u])}
+        for v in dag.children[u]:
+            listed = dag.labels[v]
+            other = met.get(listed, listed)
+            if other is listed or not due():
+                continue
+            if dag.children[v]:
+                first, again = ({*asked.children(x)} for x in (listed, other))
+                differ = first != again
+            else:
+                one, two = asked.reward(listed), asked.reward(other)
+                # Equal sets may be added up in another order.
+                differ = abs(one - two) * 1_000 > one + two
+            if differ:
+                raise InputError(
+                    f"{asked.name}: the states {shown(listed)} and {shown(other)} are equal, but "
+                    f"have other {'children' if dag.children[v] else 'rewards'}: equal states are "
+                    "one, so let __eq__ and __hash__ compare all that children and reward read; "
+                    "1, True and 1.0 are equal too"
+                )
 
 
 def exact_reward(problem: Problem[S], terminal: S) -> Fraction:

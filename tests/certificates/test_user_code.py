@@ -3,7 +3,7 @@
 import itertools
 import math
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -137,6 +137,54 @@ class _Held:
 def test_what_is_not_a_function_is_refused(call: str, members: Any) -> None:
     random.seed(0)
     with pytest.raises(InputError, match=rf"^P: {call}\(.*\) is .*, and asked again "):
+        inspect_problem(other(**members))
+
+
+@dataclass(frozen=True)
+class _Sorted:
+    """A state with a number that equality leaves out."""
+
+    text: str
+    left: int = field(default=1, compare=False)
+
+
+def doubled(_: Any, state: _Sorted) -> list[_Sorted]:
+    """The number tells in which order the letters came."""
+    if len(state.text) == 3 or state.left == 6:
+        return []
+    return [_Sorted("".join(sorted(state.text + c)), 2 * state.left + (c == "b")) for c in "ab"]
+
+
+def reduced(_: Any, state: _Sorted) -> list[_Sorted]:
+    """The number is one of the letters alone."""
+    more = "ab" if len(state.text) < 3 else ""
+    return [_Sorted("".join(sorted(state.text + c)), state.left + (c == "b")) for c in more]
+
+
+def flagged(_: Any, state: Any) -> list[Any]:
+    return {(): [(1,), (2,)], (1,): [(1, 0)], (2,): [(1, False), (2, 0)]}.get(state, [])
+
+
+@pytest.mark.catches(
+    "Equal states whose rewards differ are taken for one.",
+    "reference/problems/base.py",
+    "differ = abs(one - two) * 1_000 > one + two",
+    "differ = False",
+)
+@pytest.mark.parametrize(
+    ("word", "members"),
+    [
+        ("children", {"initial": _Sorted(""), "children": doubled, "reward": lambda p, x: 1}),
+        ("rewards", {"initial": (), "children": flagged, "reward": lambda p, x: len(str(x))}),
+        ("", {"initial": _Sorted(""), "children": reduced, "reward": lambda p, x: x.left}),
+    ],
+    ids=["a part that children read", "1 and True", "a part that the others determine"],
+)
+def test_equal_states_are_alike(word: str, members: Any) -> None:
+    if not word:
+        inspect_problem(other(**members))
+        return
+    with pytest.raises(InputError, match=f"^P: the states .* are equal, but have other {word}: "):
         inspect_problem(other(**members))
 
 
