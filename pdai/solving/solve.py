@@ -22,12 +22,13 @@ from reference.arguments import build, checked
 from reference.balance import log_float
 from reference.certificates.features import KnowsMeans
 from reference.dag import PointedDAG
-from reference.errors import InputError, TooLargeError, check_integer, no_such
+from reference.errors import InputError, TooLargeError, check_integer, no_such, shown
 from reference.exact_flows import Backward, ExactFlows, GraphArrays
 from reference.files import memory_of_machine, read_file, replace_file, sha256
 from reference.problems.base import MAX_NODES, enumerate_dag, enumerate_rewards, exact_reward
 from reference.problems.closed_form import ClosedForm, Enclosure
 from reference.sources import sources_of
+from reference.user_code import called
 
 Floats = npt.NDArray[np.float64]
 Choice = Literal["auto", "listed", "closed-form"]
@@ -215,11 +216,18 @@ def _by_flows(
 
 
 def _by_closed_form(task: Task, problem: ClosedForm[Any], p_b: Backward, too_large: str) -> Answer:
-    log_z = problem.log_z()
-    states = dict.fromkeys(problem.sample(DRAWN, 0))
+    name = type(problem).__name__
+    log_z = called(name, "log_z", problem.log_z)
+    # `pdai certify` takes numbers and bounds from methods of this name.
+    if not isinstance(log_z, Enclosure):
+        raise InputError(
+            f"{name}: log_z() is {shown(log_z)}, but a problem that draws its samples has an "
+            "Enclosure(value, error) there: return one, or rename sample"
+        )
+    states = dict.fromkeys(called(name, "sample", problem.sample, DRAWN, 0))
     logs = np.array([log_float(exact_reward(problem, x)) for x in states])  # type: ignore[arg-type]
     probabilities = np.exp(logs - log_z.value)
-    why = f"{too_large}; {type(problem).__name__} draws exact samples without listing states"
+    why = f"{too_large}; {name} draws exact samples without listing states"
     return Answer(
         recipe=Recipe(task, p_b, "closed-form", why),
         log_z=log_z,

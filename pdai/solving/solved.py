@@ -29,6 +29,7 @@ from reference.lifted import LiftedDAG
 from reference.policies import ForwardPolicy
 from reference.problems.base import AskedProblem, enumerate_dag, exact_reward
 from reference.problems.closed_form import Enclosure
+from reference.user_code import LONGEST, called
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,6 +43,8 @@ Way = Literal["listed", "closed-form"]
 FORMAT = 1
 # Trajectories drawn at a time, so that their steps need little memory.
 BLOCK = 4_096
+# Trajectories that show whether the problem lists its states as it did, however few are drawn.
+SHOWING = 64
 # Rewards are compared with those of the problem as it is now, in nats per nat.
 SAME_REWARD = 1e-12
 
@@ -199,31 +202,42 @@ class Solved:
             drawn = list(self.problem.sample(count, seed))
             log_reward = self._log_rewards(drawn)
             return Samples(drawn, log_reward, log_reward - self.log_z.value, np.zeros(count))
-        rng, states = np.random.default_rng(seed), dict[int, Any]()
+        rng, states, nodes = np.random.default_rng(seed), dict[int, Any](), dict[Any, int]()
+        self._named(self.flows.draw(SHOWING, np.random.default_rng(0)), states, nodes)
         blocks = [
-            self._named(self.flows.draw(min(BLOCK, count - done), rng), states)
+            self._named(self.flows.draw(min(BLOCK, count - done), rng), states, nodes)
             for done in range(0, count, BLOCK)
         ]
         ends, log_p_f, log_p_b = map(np.concatenate, zip(*blocks, strict=True))
-        own = self._confirm(np.array([*states]), list(states.values()))
-        logs = dict(zip(states, own.tolist(), strict=True))
+        places = np.unique(ends)
+        own = self._confirm(places, [states[end] for end in places.tolist()])
+        logs = dict(zip(places.tolist(), own.tolist(), strict=True))
         log_reward = np.array([logs[end] for end in ends.tolist()])
         return Samples([states[end] for end in ends.tolist()], log_reward, log_p_f, log_p_b)
 
-    def _named(self, drawn: Drawn, states: dict[int, Any]) -> tuple[Any, Floats, Floats]:
-        """The ends and probabilities of trajectories; adds the states of new ends."""
-        children = AskedProblem[Hashable](self.problem).children
+    def _named(
+        self, drawn: Drawn, states: dict[int, Any], nodes: dict[Any, int]
+    ) -> tuple[Any, Floats, Floats]:
+        """The ends and probabilities of trajectories; adds the states on the way to new ends.
+
+        Raises:
+            InputError: if two nodes have one state, one has two, or other numbers of children.
+        """
+        children, graph = AskedProblem[Hashable](self.problem).children, self.flows.graph
         ends, first = np.unique(drawn.ends, return_index=True)
         for end, steps in zip(ends.tolist(), drawn.steps[first].tolist(), strict=True):
             if end in states:
                 continue
-            state = self.problem.initial
-            for step in (step for step in steps if step >= 0):
+            state, node = self.problem.initial, 0
+            for step in (*(step for step in steps if step >= 0), None):
                 row = children(state)
-                if step >= len(row):
+                if len(row) != graph.counts[node]:
                     raise self._other("states")
-                state = row[step]
-            states[end] = state
+                if step is None:
+                    break
+                state, node = row[step], int(graph.children[graph.offsets[node] + step])
+                if states.setdefault(node, state) != state or nodes.setdefault(state, node) != node:
+                    raise self._other("states")
         return drawn.ends, drawn.log_p_f, drawn.log_p_b
 
     @checked
@@ -236,7 +250,7 @@ class Solved:
         listed = None if self.recipe.way == "closed-form" else self.dag
         children = AskedProblem[Hashable](self.problem).children
         for label in terminals:
-            is_state = listed is None or label in listed.index
+            is_state = self._is_reached(label) if listed is None else label in listed.index
             if not is_state or children(label):
                 raise InputError(f"{shown(label)} is no terminal state of {self.task.short_name}")
         return self._log_rewards(terminals) - self.log_z.value
@@ -256,6 +270,19 @@ class Solved:
         from pdai.show.plotting import figure_of
 
         return figure_of([self.folder])
+
+    def _is_reached(self, state: Hashable) -> bool:
+        """Follows a state back by first parents; True if the problem has no `parents`."""
+        parents: Any = getattr(self.problem, "parents", None)
+        if parents is None:
+            return True
+        children, path = AskedProblem[Hashable](self.problem).children, [state]
+        while path[-1] != self.problem.initial and len(path) < LONGEST:
+            before = called(self.task.short_name, "parents", parents, path[-1])
+            if not len(before) or path[-1] not in children(before[0]):
+                return False
+            path.append(before[0])
+        return len(path) < LONGEST
 
     def _log_rewards(self, states: Sequence[Hashable]) -> Floats:
         return np.array([log_float(exact_reward(self.problem, x)) for x in states])

@@ -34,8 +34,9 @@ from reference.metrics import normalize, total_variation
 from reference.policies import BackwardPolicy, ForwardPolicy
 from reference.problems.base import enumerate_dag, enumerate_rewards
 from reference.problems.closed_form import Enclosure
+from reference.problems.networks import Network
 from reference.solve import forward_from_backward
-from tests.command_lines import ROOT, answer
+from tests.command_lines import ROOT, answer, python
 from tests.made_up_runs import tiny_run
 
 # Every task that can be listed, at a small size, by the options of the command line.
@@ -97,6 +98,29 @@ class Endless:
 
     def reward(self, terminal: int) -> int:
         return 1
+
+
+class Shuffled:
+    """Sets of three of five items, whose children have another order in every process."""
+
+    initial = ""
+
+    def children(self, state: str) -> list[str]:
+        longer = {"".join(sorted(state + item)) for item in "abcde" if item not in state}
+        return list(longer) if len(state) < 3 else []
+
+    def reward(self, terminal: str) -> int:
+        return 1
+
+
+class Bounded(Shuffled):
+    """What `pdai certify` takes `log Z` from, with a method of the same name as a closed form's."""
+
+    def log_z(self) -> float:
+        return math.log(10)
+
+    def sample(self, count: int, seed: int) -> list[str]:
+        return ["abc"] * count
 
 
 def solved(name: str, folder: Path, *options: str) -> Solved:
@@ -265,6 +289,7 @@ def test_a_closed_form_is_taken_where_there_are_too_many_states(
         (lambda: solve("grid", p_b="uniforn"), "uniform"),  # type: ignore[arg-type]
         (lambda: solve(Endless(), max_states=100), "100 states"),
         (lambda: solve(Fork(), max_states=0), "max_states"),
+        (lambda: pdai.sampler(Bounded()), r"Bounded: log_z\(\) is 2.30\d*, but .* Enclosure"),
         # Though nothing is trained.
         (lambda: pdai.sampler("lines", stps=100), "no option 'stps'"),
     ],
@@ -311,6 +336,26 @@ def test_an_own_problem_that_changed_is_refused(
     for options, words in (((), "forked.py"), (("--accept-changed",), "other states or rewards")):
         for command in ("sample", "certify"):
             assert words in answer(command, "run", *options, cwd=tmp_path, expect=2).stderr
+
+
+def test_children_in_another_order_are_refused_even_for_one_sample(tmp_path: Path) -> None:
+    (tmp_path / "shuffled.py").write_text(inspect.getsource(Shuffled))
+
+    def run(*line: str, order: str) -> Any:
+        return python("-m", "pdai", *line, cwd=tmp_path, PYTHONHASHSEED=order)
+
+    run("solve", "shuffled:Shuffled", "--out", "run", order="1")
+    assert not run("sample", "run", order="1").returncode
+    refusal = run("sample", "run", "--count", "1", order="2")
+    assert "must list the same states in the same order" in refusal.stderr
+
+
+def test_what_is_no_graph_has_no_probability_in_a_closed_form(tmp_path: Path) -> None:
+    run = solve("structure", nodes=3, order="any", way="closed-form", out=tmp_path / "run")
+    drawn = run.sample(50).states
+    assert (run.log_prob(drawn) < 0).all()
+    with pytest.raises(InputError, match=r"parents=\(2, 1, 0\)"):
+        run.log_prob([Network((2, 1, 0), True)])
 
 
 NO_JAX = """
