@@ -54,7 +54,8 @@ class Formula(NamedTuple):
         source = repr(str(path))
         numbers, header, weights = list[int](), list[int](), dict[int, Fraction]()
         kept = set[int]()
-        for line, text in enumerate(text_of(path).splitlines(), 1):
+        # Spaces before a line are no part of it: weights are comments, which none would miss.
+        for line, text in enumerate(map(str.strip, text_of(path).splitlines()), 1):
             words = text.split()
             if words == ["%"]:  # the end of a file of SATLIB
                 break

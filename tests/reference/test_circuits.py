@@ -195,6 +195,7 @@ FORMULAS = [
     ("c ind 1 0\np cnf 2 1\n1 2 0\n", "counts solutions by 1 of its variables"),
     ("c p show 2 0\np cnf 2 0\n", "counts solutions by 1 of its variables"),
     ("c p weight 1 0.5 0\np cnf 1 0\n", "1 has a weight, and -1 has none"),
+    ("  c p weight 1 0.5 0\np cnf 1 0\n", "1 has a weight, and -1 has none"),
     ("c p weight 1 2 0\nc p weight -1 -2 0\np cnf 1 0\n", "of the literal -1 is -2, but must be"),
     ("c p weight 5 2 0\np cnf 1 0\n", "a weight is given to 5, but the variables"),
 ]
