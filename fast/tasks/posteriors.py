@@ -87,7 +87,8 @@ class _Posterior(BuiltIn):
 
     def remarks(self) -> list[str]:
         """Likely mistakes in the file."""
-        return [] if self.data is None else self.table().remarks()
+        as_categories = getattr(self, "score", "") == "bdeu"
+        return [] if self.data is None else self.table().remarks(as_categories=as_categories)
 
 
 # Every configuration makes its problem to check the options, which takes seconds on 14 variables.

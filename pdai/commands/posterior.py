@@ -99,7 +99,8 @@ class ExactPosterior:
             raise InputError("--paths is of graphs, and there is an outcome: leave out one")
         if isinstance(answer, GraphAnswer):
             answer.has_paths |= self.paths
-        for remark in answer.table.remarks():
+        as_categories = isinstance(answer, GraphAnswer) and answer.score.name == "bdeu"
+        for remark in answer.table.remarks(as_categories=as_categories):
             print(printable(f"warning: {remark}"), file=sys.stderr)
         if self.out is not None:
             from pdai.show.posterior_files import write

@@ -9,6 +9,7 @@ from decimal import Decimal
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
+from unicodedata import normalize
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +26,23 @@ LEAST_RESIDUE = 1e-7
 LEAST_SPREAD = 1e-13
 
 # Common marks of a missing value.
-MISSING = {"", "-", ".", "?", "na", "n/a", "#n/a", "<na>", "nan", "null", "none"}
+MISSING = {"", "-", "--", ".", "?", "na", "n.a.", "n/a", "#na", "#n/a", "<na>", "nan", "-nan"}
+MISSING |= {
+    "nat",
+    "null",
+    "(null)",
+    "\\n",
+    "none",
+    "#value!",
+    "#div/0!",
+    "#ref!",
+    "#num!",
+    "#name?",
+}
 # Numbers that programs write for a missing value.
-STAND_INS = {"-99", "-999", "-9999"}
+STAND_INS = {-99, -999, -9999}
+# What is written as a number in some place, and is no plain decimal one.
+NUMBER_ELSEWHERE = re.compile(r"[+-]?[$£€]?[\d.,'_\s]*\d[.,]?\s*[%$£€]?")
 
 # Python's own `float` also reads `1_000`, `nan` and the digits of other scripts. As fractions, long
 # numbers and powers would take for ever.
@@ -86,21 +101,40 @@ class Table(NamedTuple):
                 coded[name] = values
         return coded
 
-    def remarks(self) -> list[str]:
-        """Likely mistakes, a sentence each."""
+    def remarks(self, *, as_categories: bool = False) -> list[str]:
+        """Likely mistakes, a sentence each.
+
+        Args:
+            as_categories: whether the values are scored as categories.
+        """
         remarks = []
         for name, column in self.columns.items():
             texts = not any(map(DECIMAL.fullmatch, column))
+            many = len(set(column)) > max(MOST_CODES, len(column) / 2)
+            if as_categories and many and all(map(DECIMAL.fullmatch, column)):
+                remarks.append(
+                    f"column {name!r} has {len(set(column))} different numbers in {len(column)} "
+                    "rows, each taken for a category, and such columns are joined whatever they "
+                    "hold: put them into a few classes, or score numbers with `--score bge`"
+                )
             if len(set(column)) == len(column) > 2 and (texts or all(map(_is_integer, column))):
                 remarks.append(
                     f"column {name!r} has another value in every row: if it numbers or names the "
                     "rows, leave it out"
                 )
-            for value in sorted(STAND_INS.intersection(column)):
+            for value in sorted({x for x in column if _is_integer(x) and float(x) in STAND_INS}):
                 remarks.append(
                     f"column {name!r} holds {value} {column.count(value)} times: if that stands "
                     "for a missing value, leave these rows out"
                 )
+            spelled: dict[str, str] = {}
+            for value in sorted(set(column)) if texts else ():
+                plainly = " ".join(normalize("NFKC", value).casefold().split())
+                if spelled.setdefault(plainly, value) != value:
+                    remarks.append(
+                        f"column {name!r} has {spelled[plainly]!r} and {value!r}: if they are one "
+                        "category, write it in one way"
+                    )
         return remarks
 
 

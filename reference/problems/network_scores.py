@@ -14,6 +14,7 @@ import numpy.typing as npt
 from reference.errors import InputError, shown
 from reference.problems.columns import (
     DECIMAL,
+    NUMBER_ELSEWHERE,
     Table,
     check_positive,
     levels,
@@ -56,11 +57,19 @@ def choose_score(table: Table, score: Score) -> ChosenScore:
     """The score of a table; with `auto` it is `bdeu` if every column is text.
 
     Raises:
-        InputError: as `numbers_to_score` does.
+        InputError: as `numbers_to_score` does, or if no column holds plain decimal numbers, and one
+            holds numbers that are written in another way.
     """
     if score != "auto":
         return ChosenScore(score, "as asked for")
     if not any(DECIMAL.fullmatch(cell) for row in table.rows for cell in row):
+        for name, column in table.columns.items():
+            if all(map(NUMBER_ELSEWHERE.fullmatch, column)):
+                raise InputError(
+                    f"{table.source}: {name!r} holds values such as {column[0]!r}, which look like "
+                    "numbers: write plain decimal ones, such as 1234.5, or choose `--score bdeu` "
+                    "for categories"
+                )
         return ChosenScore("bdeu", "as no column holds numbers")
     numbers_to_score(table, score)
     return ChosenScore("bge", "as all columns hold numbers; categories need bdeu")

@@ -200,7 +200,7 @@ FILES = [
     ("red,0.942\nblue,1\nred,2\n", "first line is .*'red'.* looks like values"),
     *(
         (f"a,b\n1,{cell}\n3,4\n", "line 2: the value of 'b' is missing")
-        for cell in ("", " ", "NA", "N/A", "nan", "None", "null", "-", "?")
+        for cell in ("", " ", "NA", "N/A", "nan", "None", "null", "-", "?", "NaT", "\\N", "#DIV/0!")
     ),
 ]
 
@@ -251,6 +251,19 @@ def test_integers_that_may_be_categories_are_asked_about(tmp_path: Path) -> None
     assert StructureTask(data=path).facts()["score"].startswith("bge, as all columns hold numbers")
 
 
+@pytest.mark.parametrize("values", ["1,5 2,5", "5% 10%", "1_000 2_000", "$3 $4", "1'000 2"])
+def test_numbers_that_are_not_plain_are_no_categories(tmp_path: Path, values: str) -> None:
+    rows = "\n".join(
+        f'"{value}",{word}' for value, word in zip(values.split() * 2, "xyyx", strict=True)
+    )
+    path = written(tmp_path, f"a,b\n{rows}\n")
+    refused(lambda: pdai.posterior(path), "'a' |line 2: the value of 'a'")
+    assert pdai.posterior(path, score="bdeu").facts["score"].endswith("as asked for")
+    # Digits in words are no numbers.
+    words = written(tmp_path, rows_of("18-25 26-35 18-25", "1st 2nd A1"))
+    assert pdai.posterior(words).facts["score"].endswith("as no column holds numbers")
+
+
 @pytest.mark.parametrize(
     ("column", "message"),
     [("1 1.0 2 2", "'1' and '1.0', one"), ("01 1 2 2", "'01' and '1'"), ("x None y y", "missing")],
@@ -269,7 +282,10 @@ def test_categories_are_written_in_one_way(column: str, message: str) -> None:
         ("1 2 3 4", "column 'a' has another value in every row: if it numbers or names the rows"),
         ("p q r s", "column 'a' has another value in every row"),
         ("-999 1.5 2 -999", "column 'a' holds -999 2 times: if that stands for a missing value"),
+        ("-999.0 1.5 2 -9.99e+02", "column 'a' holds -9.99e+02 1 times: if that stands"),
+        ("Yes no yes no", "column 'a' has 'Yes' and 'yes': if they are one category"),
         ("1.5 2 3 4", None),
+        ("1e1 1E1 2 2", None),
         ("p q p q", None),
     ],
 )
@@ -278,8 +294,19 @@ def test_columns_that_are_likely_mistakes_are_remarked_on(
 ) -> None:
     task = StructureTask(data=written(tmp_path, rows_of(column, "1.5 1 1 2.5")), score="bdeu")
     remarks = task.remarks()
-    assert len(remarks) == (remark is not None)
-    assert all(text.startswith(remark or "") for text in remarks)
+    assert any(text.startswith(remark) for text in remarks) if remark else not remarks
+
+
+def test_many_numbers_as_categories_are_remarked_on(tmp_path: Path) -> None:
+    noise = np.random.default_rng(3).normal(size=(30, 2)).round(3).astype(str).T
+    path = written(tmp_path, rows_of(*map(" ".join, noise)))
+    assert (
+        "has 30 different numbers in 30 rows" in StructureTask(data=path, score="bdeu").remarks()[0]
+    )
+    assert not StructureTask(data=path).remarks()
+    # Columns without any relation are joined for certain, as their values tell the rows apart.
+    assert pdai.posterior(path, score="bdeu").posterior.expected_edges > 0.99
+    assert pdai.posterior(path).posterior.expected_edges < 0.5
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:
