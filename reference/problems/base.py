@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import islice
 from random import Random
+from sys import float_info
 from types import MappingProxyType
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
@@ -283,11 +284,20 @@ def enumerate_rewards(problem: Problem[S], dag: PointedDAG[S]) -> tuple[Fraction
 
     Raises:
         InputError: if a reward is not a positive finite number, or its logarithm not a finite one;
-            or if equal states have other children or rewards.
+            if all have underflowed; or if equal states have other children or rewards.
     """
     check_members(problem)
     asked = AskedProblem[S](problem)
     rewards = tuple(asked.reward(dag.labels[x]) for x in dag.terminals)
+    most = max(rewards)
+    if most < float_info.min and not hasattr(problem, "log_reward"):
+        best = dag.labels[dag.terminals[rewards.index(most)]]
+        # A fraction of that size has all its digits.
+        if isinstance(value := problem.reward(best), float):
+            raise InputError(
+                f"the largest reward, of {shown(best)}, is {value}, where float64 has lost digits: "
+                "give its logarithm as log_reward(terminal) instead of reward"
+            )
     _check_equal_states(asked, dag)
     return rewards
 

@@ -14,6 +14,7 @@ from reference import (
     RATIONAL,
     BackwardPolicy,
     History,
+    InputError,
     enumerate_dag,
     enumerate_rewards,
     forward_from_backward,
@@ -76,6 +77,29 @@ def within(value: Fraction, power: float) -> bool:
 def test_control_the_largest_logarithm_is_accepted() -> None:
     problem = Posterior(-1.0, -MAX_LOG_REWARD, -1.0)
     assert min(enumerate_rewards(problem, enumerate_dag(problem))) > 0
+
+
+class Small:
+    """The same ways, with rewards."""
+
+    initial, children = Posterior.initial, Posterior.children
+
+    def __init__(self, *rewards: Any) -> None:
+        self.reward = dict(zip("xyz", rewards, strict=True)).__getitem__
+
+
+@pytest.mark.parametrize("scale", [float, Fraction])
+def test_rewards_that_have_lost_digits_are_refused(scale: Any) -> None:
+    low = Small(*(scale(math.exp(log)) for log in (-744.0, -744.4, -745.0)))
+    mixed = Small(*(scale(math.exp(log)) for log in (-744.0, -708.0, -745.0)))
+    assert sum(enumerate_rewards(mixed, enumerate_dag(mixed))) > 2.0**-1022
+    if scale is Fraction:
+        assert len(enumerate_rewards(low, enumerate_dag(low))) == 3
+        return
+    # The ratio of the numbers that were meant is 1.49.
+    assert low.reward("x") / low.reward("y") == 2
+    with pytest.raises(InputError, match="the largest reward, of 'x', is 1e-323, where float64"):
+        enumerate_rewards(low, enumerate_dag(low))
 
 
 TYPED = """
