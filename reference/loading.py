@@ -120,12 +120,19 @@ def find_modules_here() -> None:
         sys.path.insert(0, here)
 
 
+def _is_bare(part: Any) -> bool:
+    """True of an instance that holds nothing: it is what its class makes without arguments."""
+    has_slots = any(base.__dict__.get("__slots__") for base in type(part).__mro__)
+    # A tuple or a number with methods holds its values outside of the attributes.
+    is_value = isinstance(part, tuple | list | dict | set | frozenset | str | bytes | int | float)
+    return not (has_slots or is_value or getattr(part, "__dict__", True))
+
+
 def name_of(part: Any) -> str:
     """The name by which `load_object` finds a part in this process; a name is returned as it is."""
     if isinstance(part, str):
         return part
-    if not callable(part) and not getattr(part, "__dict__", {"some": 0}):
-        # An instance without attributes is the one that its class makes without arguments.
+    if not callable(part) and _is_bare(part):
         return name_of(type(part))
     module, name = getattr(part, "__module__", None), getattr(part, "__qualname__", "")
     if module and name:

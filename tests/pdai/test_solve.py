@@ -10,7 +10,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise, product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -108,6 +108,24 @@ class Shuffled:
     def children(self, state: str) -> list[str]:
         longer = {"".join(sorted(state + item)) for item in "abcde" if item not in state}
         return list(longer) if len(state) < 3 else []
+
+    def reward(self, terminal: str) -> int:
+        return 1
+
+
+class _Length(NamedTuple):
+    """The length of strings."""
+
+    n: int = 1
+
+
+class Strings(_Length):
+    """Strings of two letters, as a problem that is a tuple."""
+
+    initial = ""
+
+    def children(self, state: str) -> tuple[str, ...]:
+        return (state + "a", state + "b") if len(state) < self.n else ()
 
     def reward(self, terminal: str) -> int:
         return 1
@@ -348,6 +366,11 @@ def test_children_in_another_order_are_refused_even_for_one_sample(tmp_path: Pat
     assert not run("sample", "run", order="1").returncode
     refusal = run("sample", "run", "--count", "1", order="2")
     assert "must list the same states in the same order" in refusal.stderr
+
+
+def test_a_problem_that_is_a_tuple_is_not_that_of_its_class(tmp_path: Path) -> None:
+    assert len(solve(Strings(3), out=tmp_path / "3").law().labels) == 8
+    assert len(solve(Strings, out=tmp_path / "1").law().labels) == 2
 
 
 def test_what_is_no_graph_has_no_probability_in_a_closed_form(tmp_path: Path) -> None:
