@@ -229,7 +229,9 @@ def levels(owner: str, data: object, names: Sequence[str]) -> Ints:
         for name, column in zip(names, values.T, strict=True):
             _check_spelling(owner, name, column.tolist())
     else:
-        values = matrix(owner, data, names)
+        numbers = matrix(owner, data, names)
+        # Integers beyond 2^53 are not all floats.
+        values = values if values.dtype.kind in "iu" else numbers
     codes = np.array([np.unique(column, return_inverse=True)[1] for column in values.T], np.int64)
     for name, column in zip(names, codes, strict=True):
         if not column.any():

@@ -274,6 +274,8 @@ def test_categories_are_written_in_one_way(column: str, message: str) -> None:
     # The spaces around a value do not count, and text is no number.
     spaced = np.array([["1", " 1", "1a ", "1a"], list("xyxy")]).T
     assert StructureLearning.discrete(spaced) == StructureLearning.discrete(np.char.strip(spaced))
+    large = np.array([[2**60 + i % 4, i % 2] for i in range(8)])
+    assert StructureLearning.discrete(large) == StructureLearning.discrete(large - 2**60)
 
 
 @pytest.mark.parametrize(
