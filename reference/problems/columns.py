@@ -27,18 +27,8 @@ LEAST_SPREAD = 1e-13
 
 # Common marks of a missing value.
 MISSING = {"", "-", "--", ".", "?", "na", "n.a.", "n/a", "#na", "#n/a", "<na>", "nan", "-nan"}
-MISSING |= {
-    "nat",
-    "null",
-    "(null)",
-    "\\n",
-    "none",
-    "#value!",
-    "#div/0!",
-    "#ref!",
-    "#num!",
-    "#name?",
-}
+MISSING |= {"nat", "null", "(null)", "\\n", "none"}
+MISSING |= {"#value!", "#div/0!", "#ref!", "#num!", "#name?"}
 # Numbers that programs write for a missing value.
 STAND_INS = {-99, -999, -9999}
 # What is written as a number in some place, and is no plain decimal one.
