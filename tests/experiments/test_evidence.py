@@ -116,7 +116,6 @@ BY_HAND = {
     "study:dags": "0.004",
     "study:forgetting": "0.002 0.004 0.22 0.28",
     "study:paper_rate": "0.58 0.61 1,000 0.05 500 0.02 1,200 1,800",
-    "study:long_credit": "30 100",
     "study:integers": "0.15",
     "study:posteriors": "1.4e36",
 }
