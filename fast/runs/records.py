@@ -45,14 +45,14 @@ def read_json(path: Path) -> dict[str, Any]:
         InputError: if it is missing or damaged, or was changed.
     """
     if not kind_of(path):
-        folder, planned = path.parent, path.with_name("plan.json")
+        folder = path.parent
         for log, made_by in (("plan.json", PLANNED), ("rounds.json", "`pdai train --tv`")):
             if kind_of(path.with_name(log)):
                 raise InputError(
                     f"{str(folder)!r} has no {path.name}, as it is an experiment of {made_by}, "
                     "whose runs are the folders in it: give one of these"
                 )
-        made_by = PLANNED if path == planned else "`pdai train`"
+        made_by = PLANNED if path.name == "plan.json" else "`pdai train`"
         raise InputError(
             f"{str(folder)!r} has no {path.name}, so it is not a run folder of {made_by}: give the "
             "folder that the command printed"

@@ -99,26 +99,26 @@ class Table(NamedTuple):
         """
         remarks = []
         for name, column in self.columns.items():
-            texts = not any(map(DECIMAL.fullmatch, column))
-            many = len(set(column)) > max(MOST_CODES, len(column) / 2)
-            if as_categories and many and all(map(DECIMAL.fullmatch, column)):
+            values, texts = sorted(set(column)), not any(map(DECIMAL.fullmatch, column))
+            many = len(values) > max(MOST_CODES, len(column) / 2)
+            if as_categories and many and all(map(DECIMAL.fullmatch, values)):
                 remarks.append(
-                    f"column {name!r} has {len(set(column))} different numbers in {len(column)} "
+                    f"column {name!r} has {len(values)} different numbers in {len(column)} "
                     "rows, each taken for a category, and such columns are joined whatever they "
                     "hold: put them into a few classes, or score numbers with `--score bge`"
                 )
-            if len(set(column)) == len(column) > 2 and (texts or all(map(_is_integer, column))):
+            if len(values) == len(column) > 2 and (texts or all(map(_is_integer, values))):
                 remarks.append(
                     f"column {name!r} has another value in every row: if it numbers or names the "
                     "rows, leave it out"
                 )
-            for value in sorted({x for x in column if _is_integer(x) and float(x) in STAND_INS}):
+            for value in (x for x in values if _is_integer(x) and float(x) in STAND_INS):
                 remarks.append(
                     f"column {name!r} holds {value} {column.count(value)} times: if that stands "
                     "for a missing value, leave these rows out"
                 )
             spelled: dict[str, str] = {}
-            for value in sorted(set(column)) if texts else ():
+            for value in values if texts else ():
                 plainly = " ".join(normalize("NFKC", value).casefold().split())
                 if spelled.setdefault(plainly, value) != value:
                     remarks.append(

@@ -132,7 +132,7 @@ class Strings(_Length):
 
 
 class Bounded(Shuffled):
-    """What `pdai certify` takes `log Z` from, with a method of the same name as a closed form's."""
+    """A problem whose `log_z` is a number, as `pdai certify` takes it, not an enclosure."""
 
     def log_z(self) -> float:
         return math.log(10)

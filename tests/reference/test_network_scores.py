@@ -126,19 +126,19 @@ def test_hyper_g_is_the_mean_of_zellners_factor_over_the_law_of_g() -> None:
     outcome = data[:, 0] + np.random.default_rng(8).normal(size=rows)
     sizes = np.array([0, 1, 1, 2, 3, 1, 1, 3])
     unexplained = np.array([1.0, 0.3, 0.999, 0.05, 0.6, 1 - 1e-11, 1.0, 1.0])
-    found = HyperGPrior(a).log_factors(rows, sizes, unexplained)
-    # Of variables that explain nothing, the mean of (1 + g)^(-k/2) is (a - 2) / (a - 2 + k).
+    logs = HyperGPrior(a).log_factors(rows, sizes, unexplained)
+    # Where variables explain nothing, the mean of (1 + g)^(-k/2) is (a - 2) / (a - 2 + k).
     nothing = sizes[unexplained == 1]
-    assert found[unexplained == 1] == pytest.approx(np.log((a - 2) / (a - 2 + nothing)), rel=1e-14)
+    assert logs[unexplained == 1] == pytest.approx(np.log((a - 2) / (a - 2 + nothing)), rel=1e-14)
     # By the trapezoidal rule in log g, where the terms vanish at both ends.
     g = np.exp(np.arange(-40, 60, 0.05))
     density = 0.05 * g * (a - 2) / 2 * (1 + g) ** (-a / 2)
-    for size, left, value in zip(sizes, unexplained, found, strict=True):
+    for size, left, value in zip(sizes, unexplained, logs, strict=True):
         factor = (1 + g) ** ((rows - 1 - size) / 2) * (1 + g * left) ** (-(rows - 1) / 2)
         assert value == pytest.approx(math.log(float(factor @ density)), abs=1e-9)
-    assert found[0] == 0.0
+    assert logs[0] == 0.0
     # Control: another law of g is another factor.
-    assert abs(HyperGPrior(3.0).log_factors(rows, sizes, unexplained)[1] - found[1]) > 1e-2
+    assert abs(HyperGPrior(3.0).log_factors(rows, sizes, unexplained)[1] - logs[1]) > 1e-2
     problems = [
         VariableSelection.regression(data, outcome, prior=prior)
         for prior in (HyperGPrior(), ZellnerPrior())
@@ -150,11 +150,11 @@ def test_hyper_g_is_the_mean_of_zellners_factor_over_the_law_of_g() -> None:
 def test_residual_sums_of_squares_are_those_of_each_regression(apart: float) -> None:
     data = np.random.default_rng(5).normal(size=(20, 5))
     data[:, 1] = data[:, 0] + apart * data[:, 1]
-    found = residual_sums(data)
+    sums = residual_sums(data)
     for mask in range(16):
         x = data[:, [j for j in range(4) if mask >> j & 1]]
         rest = data[:, 4] - x @ np.linalg.lstsq(x, data[:, 4], rcond=None)[0]
-        assert found[mask] == pytest.approx(rest @ rest, rel=CLOSE)
+        assert sums[mask] == pytest.approx(rest @ rest, rel=CLOSE)
 
 
 def test_inclusion_probabilities_and_mode_are_those_enumerated() -> None:
