@@ -56,15 +56,19 @@ def tb(steps: Steps, log_z: Float[Array, ""], penalty: Penalty = square) -> Floa
     return jnp.mean(penalty(tb_residuals(steps, log_z)))
 
 
-def log_variance(ratios: Float[Array, " batch"]) -> Float[Array, ""]:
+def log_variance(ratios: Float[Array, " batch"], penalty: Penalty = square) -> Float[Array, ""]:
     """The contrastive balance loss, `E (f(tau) - f(tau'))^2 = 2 Var f`, without bias.
 
     Needs no `log Z`; with `f = log_ratio` it is twice the trajectory balance loss at the best
     `log Z = -E f`. With `aggregated_ratio` or `streaming_ratio` it is the loss of those conditions.
+    Another penalty than the square is averaged over all pairs of distinct trajectories.
     Paper: col:objectives, "variance loss". (Richter et al., VarGrad, 2020; Zhang et al., Robust
     scheduling with GFlowNets, 2023.)
     """
-    return 2 * jnp.var(ratios, ddof=1)
+    if penalty is square:
+        return 2 * jnp.var(ratios, ddof=1)
+    batch = len(ratios)
+    return jnp.sum(penalty(ratios[:, None] - ratios)) / (batch * (batch - 1))
 
 
 def aggregated_ratio(steps: Steps, clients: Sequence[Steps]) -> Float[Array, " batch"]:
@@ -178,20 +182,18 @@ class TrajectoryBalance(Penalised, TrajectoryLoss):
 
 
 @dataclass(frozen=True)
-class LogVariance(RatioLoss):
-    """Contrastive balance (col:cb), all pairs of a batch: twice the variance of the log ratio."""
+class LogVariance(Penalised, RatioLoss):
+    """Contrastive balance (col:cb), all pairs of a batch: twice the variance of the log ratio.
+
+    With another penalty, its mean over the differences of all pairs.
+    """
 
     name: ClassVar[str] = "log_variance"
     source: ClassVar[str] = "Richter et al., VarGrad, 2020; Zhang et al., 2023"
 
-    @property
-    def unit(self) -> str:
-        """The unit of a square."""
-        return UNITS["square"]
-
     def of_ratios(self, ratios: Float[Array, " batch"], key: PRNGKeyArray) -> Float[Array, ""]:
-        """`log_variance`."""
-        return log_variance(ratios)
+        """`log_variance` with the chosen penalty."""
+        return log_variance(ratios, PENALTIES[self.penalty])
 
 
 @dataclass(frozen=True)

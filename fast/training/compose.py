@@ -50,6 +50,7 @@ ADDED: dict[str, Any] = {
     "grown": False,
     "marks": "none",
     "spacing": "even",
+    "penalty": "square",
 }
 # The parts that every run has.
 FIXED: dict[str, type] = {

@@ -83,11 +83,6 @@ def test_every_loss_goes_with_every_backward_policy_penalty_and_replay(loss: Any
     refused, traced = 0, 0
     traced_with = {"uniform": "huber", "none": "log-cosh"}
     penalties: list[dict[str, Any]] = [{"penalty": name} for name in get_args(PenaltyName)]
-    if loss == "log_variance":
-        for penalty in penalties:
-            with pytest.raises(InputError, match="with loss log_variance, which has no such opt"):
-                configure("lines", loss=loss, **penalty)
-        traced_with, penalties = dict.fromkeys(traced_with, "none"), [{}]
     for dynamics in ("markov", "gru"):
         for p_b in BACKWARD:
             for replay in REPLAYS:

@@ -215,9 +215,9 @@ class Kindly(LogVariance):
 
 def test_an_option_of_the_users_own_has_any_name() -> None:
     config = configure("lines", loss=Kindly, kind="wild")
-    assert (config.loss, config.name_of("loss")) == (Kindly("wild"), f"{__name__}:Kindly")
-    assert config.changed(part=2).loss == Kindly("wild", 2)
-    assert option_names(choose("loss", Kindly()).options) == {"kind", "part"}
+    assert (config.loss, config.name_of("loss")) == (Kindly(kind="wild"), f"{__name__}:Kindly")
+    assert config.changed(part=2).loss == Kindly(kind="wild", part=2)
+    assert option_names(choose("loss", Kindly()).options) == {"kind", "part", "penalty"}
 
 
 def test_tasks_can_be_taken_to_other_processes() -> None:

@@ -45,10 +45,10 @@ def tb(steps: Any, log_z: float, penalty: Penalty = square) -> float:
     return _mean([penalty(residual) for residual in tb_residuals(steps, log_z)])
 
 
-def log_variance(ratios: Sequence[float]) -> float:
+def log_variance(ratios: Sequence[float], penalty: Penalty = square) -> float:
     """The mean over all ordered pairs of distinct trajectories."""
     numbered = list(enumerate(ratios))
-    return _mean([(f - g) ** 2 for i, f in numbered for j, g in numbered if i != j])
+    return _mean([penalty(f - g) for i, f in numbered for j, g in numbered if i != j])
 
 
 def aggregated_ratio(steps: Any, clients: Sequence[Any]) -> list[float]:

@@ -243,11 +243,8 @@ def test_the_configuration_offers_the_penalties_that_there_are() -> None:
 
 KINDS: dict[str, Any] = {**LOSSES}
 CASES: dict[str, Loss] = {
-    f"{name}, {penalty}": KINDS[name](penalty=penalty)
-    for name in ("tb", "db", "subtb", "fm")
-    for penalty in PENALTIES
+    f"{name}, {penalty}": KINDS[name](penalty=penalty) for name in LOSSES for penalty in PENALTIES
 } | {
-    "log_variance": KINDS["log_variance"](),
     "subtb, another decay": KINDS["subtb"](subtb_lambda=0.6),
 }
 OF_STEPS = [name for name, loss in CASES.items() if isinstance(loss, TrajectoryLoss)]
@@ -256,8 +253,8 @@ OF_STEPS = [name for name, loss in CASES.items() if isinstance(loss, TrajectoryL
 def by_definition(module: Any, loss: Any, steps: Any, log_z: Any) -> Any:
     """A loss by the functions of `losses` or `by_hand`, its options given one by one."""
     penalty = getattr(module, PENALTIES[getattr(loss, "penalty", "square")].__name__)
-    if loss == LOSSES["log_variance"]():
-        return module.log_variance(module.log_ratio(steps))
+    if isinstance(loss, LOSSES["log_variance"]):
+        return module.log_variance(module.log_ratio(steps), penalty)
     if isinstance(loss, LOSSES["tb"]):
         return module.tb(steps, log_z, penalty)
     if isinstance(loss, LOSSES["db"]):
