@@ -3,7 +3,8 @@
 Processor seconds until the exact TV of terminal states is below each distance, at log-spaced steps
 of one training of the default length, whose rate falls to zero at its end; the first seed of a
 process compiles, the others use its programs. Contestants: the task's defaults as they were before
-tables and annealing, graphs in any order, and the defaults as they are; the same with memory;
+tables and annealing, graphs in any order, squares of residuals and edges alone seen, and the
+defaults as they are; the same with memory;
 `pdai.solve`, which is exact; and chains, ten thousand whose law is followed exactly (order MCMC: of
 graphs drawn from its orders and weighed, which is not timed; tempered: simulated, given the sums of
 powers of R, and only the states at R itself count). Every task here can be enumerated, so TV is
@@ -63,7 +64,15 @@ TASKS: dict[str, dict[str, Any]] = {
     },
 }
 # Options that had other defaults once, by sampler and task.
-_ANY_ORDER = {"order": "any", "p_b": "learned", "replay": "none", "anneal_from": 0.01}
+_SQUARES, _EDGES = {"penalty": "square"}, {"graph_code": "edges"}
+_ANY_ORDER = {
+    "order": "any",
+    "p_b": "learned",
+    "replay": "none",
+    "anneal_from": 0.01,
+    **_SQUARES,
+    **_EDGES,
+}
 _AT_RANDOM = {"anneal": 0.0, "p_b": "uniform", "epsilon": 1.0, "epsilon_until": 0.8}
 EARLIER: dict[str, dict[str, dict[str, Any]]] = {
     "before": {
@@ -71,6 +80,9 @@ EARLIER: dict[str, dict[str, dict[str, Any]]] = {
         "structure": _ANY_ORDER | _AT_RANDOM,
     },
     "any order": {"structure": _ANY_ORDER},
+    "squares, edges seen": {"structure": _SQUARES | _EDGES},
+    "squares": {"structure": _SQUARES},
+    "edges seen": {"structure": _EDGES},
 }
 
 

@@ -99,6 +99,7 @@ REPLAYS = Kind("sampling.replay:NoReplay", "", "none", "sampling")
 # them without JAX.
 GAUSSIAN = {
     "loss": "tb",
+    "penalty": "square",
     "learning_rate": 2e-3,
     "anneal": 0.0,
     "p_b": "uniform",

@@ -70,7 +70,7 @@ class ArcScorer(AbstractScorer):
         """`A` of an observed state: 1 in row u, column v for an edge from u to v."""
         n, batch = self.nodes, observation.shape[:-1]
         # Edges are in the order of the rows without the diagonal, whose entries lie n + 1 apart.
-        rows = observation[..., :-1].reshape(*batch, n - 1, n)
+        rows = observation[..., : n * (n - 1)].reshape(*batch, n - 1, n)
         padded = jnp.concatenate([rows, jnp.zeros_like(rows[..., :1])], -1)
         flat = padded.reshape(*batch, n * n - 1)
         matrix = jnp.concatenate([jnp.zeros_like(flat[..., :1]), flat], -1)

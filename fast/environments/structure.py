@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from fast.encoding import GraphCode
 from fast.environments.base import ENVIRONMENTS, AbstractPairedEnvironment
 from fast.environments.uniform_dags import UniformDags
 from reference.problems import Network, Order, StructureLearning
@@ -38,12 +39,18 @@ class StructureEnvironment(AbstractPairedEnvironment[NetworkState]):
     `log R` is a sum of n entries of a table, looked up once at the end. A sum along the trajectory
     would cost more, and its rounding would depend on the trajectory.
 
+    Networks see the edges. With `graph_code` "ahead" they also see what bears on the edges to come:
+    those that end at the node whose parents are being chosen, and the paths from it and from later
+    nodes. In the fixed order the balanced `p_F` is a function of these two alone, as the weights of
+    earlier nodes cancel; in any order there is no such node, and all paths are seen.
+
     Attributes:
         table: `log w_v(P)`, a row per node, by the bit mask of P; -inf for a weight of zero.
         sources: the node from which the edge of each action starts.
         targets: the node at which that edge ends.
         uniform: the uniform law on the graphs.
         order: the order in which edges are added.
+        graph_code: what networks see of a graph.
         max_parents: the largest number of parents of a node.
     """
 
@@ -52,11 +59,14 @@ class StructureEnvironment(AbstractPairedEnvironment[NetworkState]):
     targets: Int[Array, " edges"]
     uniform: UniformDags
     order: Order = eqx.field(static=True)
+    graph_code: GraphCode = eqx.field(static=True)
     max_parents: int = eqx.field(static=True)
     nodes: int = eqx.field(static=True)
 
     @classmethod
-    def from_problem(cls, problem: StructureLearning) -> "StructureEnvironment":
+    def from_problem(
+        cls, problem: StructureLearning, graph_code: GraphCode = "edges"
+    ) -> "StructureEnvironment":
         """The environment with the parameters of `problem`."""
         n, most = len(problem.names), problem.max_parents
         edges = np.array([(u, v) for u in range(n) for v in range(n) if u != v]).reshape(-1, 2)
@@ -70,6 +80,7 @@ class StructureEnvironment(AbstractPairedEnvironment[NetworkState]):
             targets=jnp.asarray(edges[:, 1], jnp.int32),
             uniform=UniformDags.of(n, most),
             order=problem.order,
+            graph_code=graph_code,
             max_parents=most,
             nodes=n,
             horizon=sum(min(i, most) for i in range(n)) + 1,
@@ -115,7 +126,8 @@ class StructureEnvironment(AbstractPairedEnvironment[NetworkState]):
 
     def observe(self, state: NetworkState) -> Float[Array, " features"]:
         edges = state.adjacency[self.sources, self.targets]
-        return jnp.append(edges, state.stopped).astype(jnp.float32)
+        seen = [edges] if self.graph_code == "edges" else [edges, *self._ahead(state, edges)]
+        return jnp.append(jnp.concatenate(seen), state.stopped).astype(jnp.float32)
 
     def log_reward(self, state: NetworkState) -> Float[Array, ""]:
         return jnp.sum(self.table[jnp.arange(self.nodes), self._families(state)])
@@ -148,6 +160,16 @@ class StructureEnvironment(AbstractPairedEnvironment[NetworkState]):
     def _last(self, state: NetworkState) -> Int[Array, ""]:
         """The place of the last edge of a graph; -1 without edges."""
         return jnp.max(jnp.where(state.adjacency, self._places(), -1))
+
+    def _ahead(
+        self, state: NetworkState, edges: Bool[Array, " edges"]
+    ) -> list[Bool[Array, " edges"]]:
+        """Edges to the node whose parents are chosen, and paths from it and from later nodes."""
+        paths = state.reach[self.targets, self.sources]
+        if self.order == "any":
+            return [paths]
+        node = self._last(state) // self.nodes
+        return [edges & (self.targets == node), paths & (self.targets >= node)]
 
     def _closure(self, adjacency: Bool[Array, "nodes nodes"]) -> Bool[Array, "nodes nodes"]:
         reach = adjacency | jnp.eye(self.nodes, dtype=bool)

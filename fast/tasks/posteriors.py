@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
+from fast.encoding import GraphCode
 from fast.tasks.task import BuiltIn
 from reference.arguments import require
 from reference.errors import InputError
@@ -117,12 +118,14 @@ class StructureTask(_Posterior):
             "anneal": 0.6,
             "anneal_from": 1e-4,
             "replay": "annealed",
+            "penalty": "huber",
             "learning_rate": 3e-3,
         }
     )
     has_graphs: ClassVar[bool] = True
     has_networks: ClassVar[bool] = True
     generated: ClassVar[tuple[str, ...]] = ("nodes", "rows", "graphs", "data_seed")
+    seen: ClassVar[tuple[str, ...]] = ("graph_code",)
 
     score: Score = "auto"
     """bge: for numbers, moved and scaled to mean 0 and variance 1; bdeu: for categories; auto: bge,
@@ -132,6 +135,9 @@ class StructureTask(_Posterior):
     order: Order = "fixed"
     """The order in which edges are added: any, or the parents of the first column, then those of
     the second, and so on, so that a single path leads to each graph."""
+    graph_code: GraphCode = "ahead"
+    """What networks see: the edges, or also what bears on those to come, the edges to the variable
+    at hand, and the paths from it and later ones."""
     nodes: int = 5
     """Variables of the generated network; 29,281 graphs on 5, 543 on 4."""
     rows: int = 100

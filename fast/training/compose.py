@@ -51,6 +51,7 @@ ADDED: dict[str, Any] = {
     "marks": "none",
     "spacing": "even",
     "penalty": "square",
+    "graph_code": "edges",
 }
 # The parts that every run has.
 FIXED: dict[str, type] = {

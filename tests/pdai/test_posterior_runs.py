@@ -246,7 +246,8 @@ def test_a_picture_shows_edges_and_graphs_of_one_run(run: pdai.Run) -> None:
     assert tv is not None
     assert f"total variation to the target: {tv.mean:.3g} (exact)" in titles
     loss = next(axis for axis in figure.axes if axis.get_title() == "loss")
-    assert (loss.get_ylabel(), loss.get_legend()) == ("log_variance loss, nats²", None)
+    unit = "nats², linear beyond 1 nat"
+    assert (loss.get_ylabel(), loss.get_legend()) == (f"log_variance loss, {unit}", None)
     texts = [text.get_text() for axis in figure.axes for text in axis.texts]
     assert not {"-0.00", "-0.000"} & set(texts)
     assert all(axis.has_data() or axis.texts for axis in figure.axes)

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import equinox as eqx
 import jax
@@ -31,6 +31,7 @@ from reference.problems import (
     Ising,
     LazyRandomWalk,
     Lines,
+    Order,
     Phylogeny,
     Preference,
     Problem,
@@ -73,6 +74,11 @@ PROBLEMS: dict[str, Problem[Any]] = {
     "variables": VariableSelection.random(3, rows=30, seed=1),
 }
 
+DAGS = {
+    order: replace(StructureLearning.random(4, rows=20, seed=4), order=order)
+    for order in get_args(Order)
+}
+
 # Other rewards, or the like state graphs, trees among them: only their environments are compared.
 VARIANTS: dict[str, Problem[Any]] = {
     "lines, M = 1": Lines.laplaces(4, 1, seed=2),
@@ -99,7 +105,7 @@ VARIANTS: dict[str, Problem[Any]] = {
     "walk, sharp rings": LazyRandomWalk(2, 4, 2, "sharp-rings"),
     "walk, sinusoidal": LazyRandomWalk(3, 4, 1, "sinusoidal"),
     "structure, four nodes": StructureLearning.random(4, rows=50, seed=2),
-    "structure, fixed order": replace(StructureLearning.random(4, rows=20, seed=4), order="fixed"),
+    "structure, fixed order": DAGS["fixed"],
     "structure, two parents": StructureLearning.random(4, rows=20, seed=3, max_parents=2),
 }
 
@@ -135,6 +141,10 @@ OBSERVED: dict[str, tuple[Any, AbstractEnvironment[Any]]] = {
         BitSequences(("000000", "011011"), 2, "append"),
         make_environment(BitSequences(("000000", "011011"), 2, "append"), last=0),
     ),
+    **{
+        f"dags, {order} order, ahead": (problem, make_environment(problem, graph_code="ahead"))
+        for order, problem in DAGS.items()
+    },
 }
 
 

@@ -1,6 +1,11 @@
 """Features of states, against the formula, and their length."""
 
 import math
+from collections import defaultdict
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache
+from itertools import chain, permutations
 from typing import Any, get_args
 
 import equinox as eqx
@@ -29,9 +34,18 @@ from reference.expressivity.coarse import (
     block_of_walker,
     end_of_string,
 )
-from reference.problems import Grid, LazyRandomWalk, Lines, Sets, SyntheticSequences
-from verify.crosscheck.instances import OBSERVED, PROBLEMS, make_instance
+from reference.problems import (
+    Grid,
+    LazyRandomWalk,
+    Lines,
+    Network,
+    Order,
+    Sets,
+    SyntheticSequences,
+)
+from verify.crosscheck.instances import DAGS, OBSERVED, PROBLEMS, make_instance
 from verify.lib import forks
+from verify.lib.all_dags import has_path
 
 WALK = LazyRandomWalk(1, 3, 2)
 # float32: sines and cosines of at most 3.
@@ -98,6 +112,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "random-walk": {"radius": 1, "walk_steps": 3},
     "syn": {"length": 3, "letters": 2},
     "bits": {"length": 8},
+    "structure": {"nodes": 3, "graph_code": "edges"},
 }
 
 
@@ -109,6 +124,7 @@ SMALL: dict[str, dict[str, Any]] = {
         ("random-walk", "time_code", "fourier"),
         ("syn", "last", 1),
         ("bits", "last", 0),
+        ("structure", "graph_code", "ahead"),
     ],
 )
 def test_a_task_hands_what_is_to_be_seen_to_the_environment(
@@ -116,7 +132,7 @@ def test_a_task_hands_what_is_to_be_seen_to_the_environment(
 ) -> None:
     made: list[Any] = []
     for options in ({}, {option: value}):
-        chosen = configure(task, **SMALL[task], **options).task
+        chosen = configure(task, **SMALL[task] | options).task
         problem = chosen.make_problem()
         made.append(chosen.make_environment(problem, 1_000))
         assert eqx.tree_equal(made[-1], make_environment(problem, **options))
@@ -124,19 +140,77 @@ def test_a_task_hands_what_is_to_be_seen_to_the_environment(
     assert not eqx.tree_equal(*made)
 
 
-def looks(name: str) -> Any:
-    """The features of a state by the reference, for an environment of `OBSERVED`."""
-    return {
-        "walk, in blocks": lambda s: block_of_walker(s, 2, 2),
-        "grid, in blocks": lambda s: block_of_cell(s, 4),
-        "grid, in blocks of integers": lambda s: block_of_cell(s, 2),
-        "strings, last letter": lambda s: end_of_string(s, 1),
-        "strings of two ends, last two letters": lambda s: end_of_string(s, 2),
-        "bits, no word": lambda s: end_of_string(s, 0, 2),
-    }[name]
+def paths(label: Network) -> Iterator[tuple[int, int]]:
+    """The pairs of nodes with a path from the first to the second."""
+    pairs = permutations(range(len(label.parents)), 2)
+    return (pair for pair in pairs if has_path(label.parents, *pair))
 
 
-COARSE = [name for name in OBSERVED if name != "walk, waves of time"]
+def ahead(label: Network, order: Order) -> list[list[float]]:
+    """What bears on edges to come, for every edge u to v: edges to the node at hand, and paths."""
+    pairs, linked = list(permutations(range(len(label.parents)), 2)), set(paths(label))
+    at_hand = max((v for _, v in label.edges), default=-1)
+    chosen = [float((u, v) in label.edges and v == at_hand) for u, v in pairs]
+    first = at_hand if order == "fixed" else 0
+    closed = [float((v, u) in linked and v >= first) for u, v in pairs]
+    return [chosen, closed] if order == "fixed" else [closed]
+
+
+@pytest.mark.catches(
+    "In the fixed order a network does not see paths from the node at hand.",
+    "fast/environments/structure.py",
+    "paths & (self.targets >= node)",
+    "paths & (self.targets > node)",
+    only="fixed",
+)
+@pytest.mark.parametrize("order", get_args(Order))
+def test_a_dag_is_seen_by_its_edges_and_by_what_bears_on_edges_to_come(order: Order) -> None:
+    problem, environment = OBSERVED[f"dags, {order} order, ahead"]
+    pairs = list(permutations(range(4), 2))
+
+    def expected(label: Network) -> list[float]:
+        edges = [float(pair in label.edges) for pair in pairs]
+        return [*edges, *chain(*ahead(label, order)), float(label.stopped)]
+
+    found = seen(environment, problem)
+    assert not differs_from(found, expected)
+    # Control: by its edges alone it is seen otherwise.
+    assert differs_from(seen(make_environment(problem), problem), expected)
+
+
+def test_in_the_fixed_order_balance_is_a_function_of_what_bears_on_edges_to_come() -> None:
+    problem = DAGS["fixed"]
+
+    @cache
+    def flow(label: Network) -> Fraction:
+        if label.stopped:
+            return problem.reward(label)
+        return sum(map(flow, problem.children(label)), Fraction(0))
+
+    laws: dict[Any, set[Any]] = defaultdict(set)
+    inner = [label for label in enumerate_dag(problem).labels if not label.stopped]
+    for label in inner:
+        steps = [
+            (*({*to.edges} - {*label.edges}), flow(to) / flow(label))
+            for to in problem.children(label)
+        ]
+        chosen, closed = map(tuple, ahead(label, "fixed"))
+        for key in ((chosen, closed), ("edges", chosen), ("paths", closed)):
+            laws[key].add(tuple(steps))
+    several = {key[0] for key, of_key in laws.items() if len(of_key) > 1}
+    # Controls: it is a function of neither part alone, and states do share features.
+    assert several == {"edges", "paths"}
+    assert len({key for key in laws if key[0] not in several}) < len(inner)
+
+
+LOOKS: dict[str, Any] = {
+    "walk, in blocks": lambda s: block_of_walker(s, 2, 2),
+    "grid, in blocks": lambda s: block_of_cell(s, 4),
+    "grid, in blocks of integers": lambda s: block_of_cell(s, 2),
+    "strings, last letter": lambda s: end_of_string(s, 1),
+    "strings of two ends, last two letters": lambda s: end_of_string(s, 2),
+    "bits, no word": lambda s: end_of_string(s, 0, 2),
+}
 
 
 def same_partition(found: dict[Any, Any], observe: Any) -> bool:
@@ -147,17 +221,17 @@ def same_partition(found: dict[Any, Any], observe: Any) -> bool:
 @pytest.mark.crosscheck(
     "fast.environments.coarse.first_of_block", "fast.environments.coarse.last_letters"
 )
-@pytest.mark.parametrize("name", COARSE)
+@pytest.mark.parametrize("name", LOOKS)
 def test_states_look_alike_exactly_where_the_reference_says_so(name: str) -> None:
     problem, environment = OBSERVED[name]
     found = seen(environment, problem)
-    assert same_partition(found, looks(name))
+    assert same_partition(found, LOOKS[name])
     # Control: neither all states nor none look alike.
     assert not same_partition(found, lambda s: getattr(s, "coordinates", s))
     assert not same_partition(found, lambda s: "the same")
 
 
-@pytest.mark.parametrize("name", COARSE)
+@pytest.mark.parametrize("name", LOOKS)
 def test_an_action_has_the_same_name_in_the_environment_and_the_reference(name: str) -> None:
     problem, environment = OBSERVED[name]
     enumeration = enumerate_environment(problem, environment)
