@@ -1,7 +1,7 @@
 """Structure learning: networks on DAGs by their equations, closures on the way, uniform graphs."""
 
 from collections import Counter
-from typing import Any
+from typing import Any, get_args
 
 import equinox as eqx
 import jax
@@ -12,6 +12,7 @@ import pytest
 
 from fast.dynamics.arc_scorer import ArcScorer
 from fast.dynamics.graph_networks import GCNNetwork, TemporalGCNNetwork, scorer_of
+from fast.encoding import GraphCode
 from fast.environments import make_environment
 from fast.environments.structure import StructureEnvironment
 from fast.environments.uniform_dags import UniformDags
@@ -30,9 +31,9 @@ PROBLEM = StructureLearning.random(NODES, rows=20, seed=2)
 HISTORIES = (((0, 1), (2, 1), (1, 3), (0, 3)), ((0, 3), (1, 3), (2, 1), (0, 1)))
 
 
-@pytest.fixture(scope="module")
-def environment() -> StructureEnvironment:
-    found = make_environment(PROBLEM)
+@pytest.fixture(scope="module", params=get_args(GraphCode))
+def environment(request: pytest.FixtureRequest) -> StructureEnvironment:
+    found = make_environment(PROBLEM, graph_code=request.param)
     assert isinstance(found, StructureEnvironment)
     return found
 
