@@ -21,6 +21,7 @@ from pdai.solving.solved import Recipe, Solved
 from reference.arguments import build, checked
 from reference.balance import log_float
 from reference.certificates.features import KnowsMeans
+from reference.certificates.statement import at_most
 from reference.dag import PointedDAG
 from reference.errors import InputError, TooLargeError, check_integer, no_such, shown
 from reference.exact_flows import Backward, ExactFlows, GraphArrays
@@ -343,7 +344,7 @@ def _report(answer: Answer) -> dict[str, Any]:
         "drawn": 0,
         "terminals": answer.terminals,
         "top_count": None,
-        "notes": [f"TV at most {answer.tv_bound:.2g}, proved", answer.recipe.why],
+        "notes": [f"TV at most {at_most(answer.tv_bound)}, proved", answer.recipe.why],
         "fcs_states": "uniform",
         "expectations": [
             {"name": name, "sampler": _certain(mean), "weighted": None, "target": right}

@@ -20,6 +20,7 @@ from reference.arguments import build, checked
 from reference.balance import log_float
 from reference.certificates.exact import ExactSampler
 from reference.certificates.rows import exact_row
+from reference.certificates.statement import at_most
 from reference.dag import PointedDAG
 from reference.errors import InputError, check_integer, check_seed, shown
 from reference.exact_flows import Backward, Drawn, ExactFlows, GraphArrays
@@ -110,7 +111,7 @@ class Solved:
         self.recipe = Recipe.read(folder)
 
     def __repr__(self) -> str:
-        low = f"log Z = {self.log_z.value:.6g}, TV at most {self.tv_bound:.2g}"
+        low = f"log Z = {self.log_z.value:.6g}, TV at most {at_most(self.tv_bound)}"
         return f"Solved({str(self.folder)!r}, {self.recipe.way}, {low})"
 
     @property

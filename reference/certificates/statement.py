@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Context
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -45,23 +46,35 @@ class Line:
         return self.value if isinstance(self.value, str) else small(self.value)
 
 
-def small(value: Fraction | float, *, down: bool | None = None) -> str:
-    """A number with six significant digits, rounded to the nearest or outward.
+def small(value: Fraction | float, *, down: bool | None = None, digits: int = 6) -> str:
+    """A number with some significant digits, rounded to the nearest or outward.
+
+    What is rounded to the nearest is 0 or 1 only if it is that: else it is `1 - 5e-8`.
 
     Args:
         value: the number.
         down: True to round down, False to round up; None for the nearest.
+        digits: their number.
     """
     if isinstance(value, int) or (isinstance(value, Fraction) and value.denominator == 1):
         return str(value)
-    text = f"{float(value):.6g}"
+    text = f"{float(value):.{digits}g}"
+    if down is None and text in ("0", "1") and (off := Fraction(value) - int(text)):
+        one = f"1 {'+' if off > 0 else '-'} " if text == "1" else ""
+        size = Context(prec=digits).divide(abs(off.numerator), off.denominator)
+        return f"{one}{size.normalize():g}"
     if down is None or not math.isfinite(value) or value in (0, 1):
         return text
     wrong = Fraction(text) > Fraction(value) if down else Fraction(text) < Fraction(value)
     if wrong:
-        step = Fraction(10) ** (math.floor(math.log10(abs(float(value)))) - 5)
-        text = f"{float(Fraction(text) + (-step if down else step)):.6g}"
+        step = Fraction(10) ** (math.floor(math.log10(abs(float(value)))) + 1 - digits)
+        text = f"{float(Fraction(text) + (-step if down else step)):.{digits}g}"
     return text
+
+
+def at_most(bound: float, digits: int = 2) -> str:
+    """An upper bound with so many significant digits."""
+    return small(bound, down=False, digits=digits)
 
 
 @dataclass(frozen=True, repr=False)

@@ -265,6 +265,11 @@ def test_certificates_show_themselves_and_small_numbers_as_small_ones() -> None:
     assert small(Fraction(2, 3), down=True) == "0.666666"
     assert small(Fraction(2, 3), down=False) == "0.666667"
     assert small(1e-9 + 1e-17, down=False) == "1.00001e-09"
+    assert small(1.249e-13, down=False, digits=2) == "1.3e-13"
+    assert [small(x) for x in (0.0, 1.0, 1 - 5e-8)] == ["0", "1", "1 - 5e-8"]
+    assert small(1 + 2.0**-30, digits=3) == "1 + 9.31e-10"
+    assert small(Fraction(1, 10**400)) == "1e-400"
+    assert small(1 - Fraction(1, 10**40)) == "1 - 1e-40"
     assert Line("x", Interval(1 / 3, 2 / 3), "bound").text() == "[0.333333, 0.666667]"
 
 
