@@ -18,6 +18,8 @@ from reference.errors import InputError, shown
 
 NUMBERS = ("log_p_f", "log_p_b", "log_reward")
 COLUMNS = ("terminal", *NUMBERS)
+# Both names of the column of terminal states.
+HEADINGS = {"terminal", "state"}
 # The column of terminal states with their log-probabilities under the sampler.
 PRICED = "log_prob"
 # The column that says how often a line was drawn.
@@ -78,6 +80,11 @@ def read_record(path: Path, texts: StateTexts, *, tolerant: bool = False, seed: 
             f"{str(path)!r} begins with {shown(outside[0])}, and every other line is a terminal "
             "state: if it names the column, call it 'terminal'; if it is a sample, write "
             "'terminal' above it"
+        )
+    if has_header and not HEADINGS.isdisjoint(outside):
+        raise InputError(
+            f"{str(path)!r} has its header once more among its samples: of files that are joined, "
+            "leave out all headers but the first"
         )
     order, notes = random_order(repr(str(path)), columns["terminal"], counts, seed)
     if order is not None:
