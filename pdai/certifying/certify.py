@@ -20,6 +20,7 @@ from pdai.certifying.sources import (
     RecordSource,
     SamplerSource,
     SampleSource,
+    check_outside,
 )
 from pdai.certifying.target import Target, log_z_interval
 from reference.certificates.bare import STANDING_OUT, against_law, against_samples
@@ -43,7 +44,7 @@ from reference.certificates.paths import SeveralPaths
 from reference.certificates.recorded import Recorded, read_record
 from reference.certificates.regimes import Draws, Result, with_log_z, with_neither, with_target
 from reference.certificates.state_texts import Outside
-from reference.certificates.statement import Certificate, Kind, Line, Regime, small
+from reference.certificates.statement import Certificate, Kind, Line, Regime, at_most
 from reference.certificates.sums import ExactPath
 from reference.certificates.walks import Sampler
 from reference.errors import InputError, TooLargeError, no_such
@@ -351,7 +352,10 @@ def _bare(
             + ("" if target is None else unused)
         )
     else:
-        source.target.texts().check(target)  # type: ignore[arg-type]  # read by now
+        texts, values = source.target.texts(), dict.fromkeys(target)  # type: ignore[arg-type]  # read
+        texts.check(values, "the target")
+        check_outside([x for x in samples if x not in values], values)
+        texts.check(samples, "the sampler")
         interval, lines = against_samples(samples, target, level)  # type: ignore[arg-type]
         notes.append("no upper bound: bare samples do not show which modes they miss")
     count = len(samples)
@@ -416,8 +420,8 @@ def _with_log_z(log_z: Interval, kind: Kind, notes: list[str]) -> _Bound:
     notes = [*notes, TRAJECTORIES]
     if log_z.width > NEGLIGIBLE:
         notes.append(
-            f"log Z is known within {small(log_z.width)} nats, which widens the interval by at "
-            "most that much"
+            f"log Z is known within {at_most(log_z.width)} nats, which widens the interval by at most "
+            "that much"
         )
     line = Line("log Z, nats", log_z if log_z.width else log_z.low, kind)
     return _Bound("Z", partial(with_log_z, log_z=log_z), [line], notes, log_z)

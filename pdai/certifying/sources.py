@@ -41,7 +41,7 @@ from reference.certificates.recorded import (
     read_record,
 )
 from reference.certificates.state_texts import FOLLOWED, Outside
-from reference.certificates.statement import small
+from reference.certificates.statement import at_most
 from reference.certificates.walks import LogRewards, Sampler, Walker
 from reference.errors import InputError, TooLargeError, check_hashable, check_type, plain, shown
 from reference.loading import name_of
@@ -71,13 +71,13 @@ def _narrow(number: float) -> str:
     return f"{(np.float32(number) if fits else number) + 0:.9g}"
 
 
-def outside_note(outside: Sequence[Hashable], count: int, target: Target) -> str:
-    """The remark on samples outside of the target.
+def check_outside(outside: Iterable[Hashable], target: Iterable[Hashable]) -> None:
+    """Checks samples that are none of the values of the target.
 
     Raises:
-        InputError: if one may be a value of the target, written otherwise.
+        InputError: if one may be a value of the target, written otherwise, or a missing one.
     """
-    texts = {_bare_text(x): x for x in target.probabilities() or ()}
+    texts = {_bare_text(x): x for x in target}
     for x in dict.fromkeys(outside):
         if (alike := _bare_text(x)) in texts:
             raise InputError(
@@ -89,6 +89,11 @@ def outside_note(outside: Sequence[Hashable], count: int, target: Target) -> str
                 f"the sample {shown(x)} is not in the target, and may stand for a missing one: "
                 "leave such samples out, or write them otherwise"
             )
+
+
+def outside_note(outside: Sequence[Hashable], count: int, target: Target) -> str:
+    """The remark on samples outside of the target; raises InputError as `check_outside` does."""
+    check_outside(outside, target.probabilities() or ())
     some = plain(", ".join(map(shown, dict.fromkeys(outside))))
     return (
         f"{len(outside):,} of {count:,} samples are not terminal states and have target "
@@ -307,7 +312,7 @@ class LogProbSource(SamplerSource):
         total = sum(values, start=Fraction(0))
         gap = float(abs(total - 1))
         check_mass(float(total), f"the {len(labels):,} terminal states")
-        off = f"the probabilities, as answered, are divided by their sum, 1 up to {small(gap)}"
+        off = f"the probabilities, as answered, are divided by their sum, 1 up to {at_most(gap)}"
         if total < 1 - EXCESS:
             off = "the probability that is missing lies outside of the terminal states"
             labels, values = [*labels, Outside()], [*values, 1 - total]

@@ -92,11 +92,11 @@ def test_a_text_that_is_no_state_is_refused(
         certify_lines(lines, problem, target=["001", "010"], max_states=3)
 
 
-@pytest.mark.parametrize("target", [["00"], [1], [np.str_("001")], [["0", "0", "1"]]], ids=repr)
+@pytest.mark.parametrize("target", [["00"], [1], [b"001"], [["0", "0", "1"]]], ids=repr)
 def test_a_target_of_states_that_no_file_can_hold_is_refused(
     target: Any, certify_lines: Any
 ) -> None:
-    with pytest.raises(InputError, match=r"not terminal in Bits|files? are read as|not hashable"):
+    with pytest.raises(InputError, match=r"not terminal in Bits|states are read as|not hashable"):
         certify_lines(["001"] * 9, Bits, target=target, max_states=3)
 
 
@@ -132,6 +132,21 @@ def test_a_target_that_is_not_reached_by_the_parents_is_refused(certify_lines: A
     certify_lines(STRINGS, problem, target=STRINGS, max_states=3)
     with pytest.raises(InputError, match="has '0x0', which is not reached in Reversed: parents"):
         certify_lines(STRINGS, problem, target=[*STRINGS, "0x0"], max_states=3)
+
+
+@pytest.mark.parametrize(
+    ("samples", "words"),
+    [
+        (np.array([[*x] for x in STRINGS]), r"the sampler has \('0', .*, but states are read as"),
+        (["0x0", *STRINGS], "the sampler has '0x0', which is not reached in Bits"),
+        ([x + " " for x in STRINGS], "'000 ' is not in the target, but '000' is"),
+    ],
+)
+def test_samples_beside_a_target_are_states_as_it_has_them(samples: Any, words: str) -> None:
+    """Where states are not listed, TV of each was at least 0.9, and is 0."""
+    problem = other("Bits", children=lambda _, s: [s + c for c in "01"] if len(s) < 3 else [])
+    with pytest.raises(InputError, match=words):
+        pdai.certify(samples, problem, target=STRINGS, max_states=3)
 
 
 def test_a_text_of_two_states_is_refused_unless_the_problem_reads_it(certify_lines: Any) -> None:
