@@ -401,7 +401,8 @@ def _bound(source: SamplerSource, options: CertifyOptions) -> _Bound:
             return _with_log_z(log_z_interval(options.log_z, "log_z"), "as given", [])
         if (log_z := source.target.log_z()) is not None:
             search = "log Z is bounded by best-first search with the problem's log_mass_bound"
-            return _with_log_z(log_z, "bound", [search] if source.target.is_searched else [])
+            kind: Kind = "as given" if source.target.is_told else "bound"
+            return _with_log_z(log_z, kind, [search] if source.target.is_searched else [])
     if regime == "Z":
         raise InputError(
             f"regime Z needs log Z, which is not known for {source.name}: give --log-z, or a "
@@ -420,8 +421,8 @@ def _with_log_z(log_z: Interval, kind: Kind, notes: list[str]) -> _Bound:
     notes = [*notes, TRAJECTORIES]
     if log_z.width > NEGLIGIBLE:
         notes.append(
-            f"log Z is known within {at_most(log_z.width)} nats, which widens the interval by at most "
-            "that much"
+            f"log Z is known within {at_most(log_z.width)} nats, which widens the interval by at "
+            "most that much"
         )
     line = Line("log Z, nats", log_z if log_z.width else log_z.low, kind)
     return _Bound("Z", partial(with_log_z, log_z=log_z), [line], notes, log_z)

@@ -140,6 +140,16 @@ def test_log_z_is_summed_where_the_states_are_few() -> None:
     assert log_z.width < 1e-12
 
 
+@pytest.mark.parametrize(
+    ("problem", "kind"),
+    [(Words, "bound"), (other(log_z=lambda p: math.log(20)), "as given"), (GRID, "bound")],
+)
+def test_a_log_z_that_a_users_problem_tells_is_as_given(problem: Any, kind: str) -> None:
+    rows = policy if problem is GRID else half
+    report = pdai.certify(rows, problem, regime="Z", samples=64).report
+    assert report["log Z, nats"].endswith(f"({kind})")
+
+
 @pytest.mark.catches(
     "With neither log Z nor target samples, the mean at the floor of Z bounds TV from above.",
     "reference/certificates/regimes.py",
