@@ -65,7 +65,11 @@ def comparison_table(comparison: Comparison) -> Table:
     _add_figures(table, combined, columns)
     table.add_row("trajectories drawn in all", f"{alone:,}", f"{drawn[DIRECT]:,}")
     if comparison.predicted is not None and comparison.direct_bound is not None:
-        bounds = [_summary(x, 4) for x in (comparison.predicted, comparison.direct_bound)]
+        # Rounded up, as bounds are.
+        bounds = [
+            _summary([math.ceil(tv * 10**4) / 10**4 for tv in tvs], 4)
+            for tvs in (comparison.predicted, comparison.direct_bound)
+        ]
         table.add_row("TV that residuals allow", *bounds)
         table.caption = "bounds of TV: claims combined-tv-bound and residual-tv-bound"
     else:
