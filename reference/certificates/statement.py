@@ -3,13 +3,12 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Context
 from fractions import Fraction
 from typing import Any, Literal
 
 from reference.certificates.betting import Interval
 from reference.errors import InputError
-from reference.text import html_page
+from reference.text import html_page, nearest_text
 
 # The regimes, by the knowledge of problem and sampler: see docs/certify.md.
 Regime = Literal["E", "Z", "S", "N"]
@@ -49,8 +48,6 @@ class Line:
 def small(value: Fraction | float, *, down: bool | None = None, digits: int = 6) -> str:
     """A number with some significant digits, rounded to the nearest or outward.
 
-    What is rounded to the nearest is 0 or 1 only if it is that: else it is `1 - 5e-8`.
-
     Args:
         value: the number.
         down: True to round down, False to round up; None for the nearest.
@@ -59,12 +56,8 @@ def small(value: Fraction | float, *, down: bool | None = None, digits: int = 6)
     if isinstance(value, int) or (isinstance(value, Fraction) and value.denominator == 1):
         return str(value)
     text = f"{float(value):.{digits}g}"
-    if down is None and text in ("0", "1") and (off := Fraction(value) - int(text)):
-        one = f"1 {'+' if off > 0 else '-'} " if text == "1" else ""
-        size = Context(prec=digits).divide(abs(off.numerator), off.denominator)
-        return f"{one}{size.normalize():g}"
     if down is None or not math.isfinite(value) or value in (0, 1):
-        return text
+        return nearest_text(value, digits)
     wrong = Fraction(text) > Fraction(value) if down else Fraction(text) < Fraction(value)
     if wrong:
         step = Fraction(10) ** (math.floor(math.log10(abs(float(value)))) + 1 - digits)

@@ -18,6 +18,7 @@ from reference.certificates.statement import Line, small
 from reference.fields.field import RATIONAL
 from reference.policies import BackwardPolicy
 from reference.problems import Grid
+from reference.text import number_text
 from tests.certificates.problems import DAG, ENDS, GRID, Fork, Words, balanced, half, noisy, other
 
 WEIGHTS = np.random.default_rng(0).random((3, 3, 3))
@@ -280,6 +281,7 @@ def test_certificates_show_themselves_and_small_numbers_as_small_ones() -> None:
     assert small(1 + 2.0**-30, digits=3) == "1 + 9.31e-10"
     assert small(Fraction(1, 10**400)) == "1e-400"
     assert small(1 - Fraction(1, 10**40)) == "1 - 1e-40"
+    assert number_text(Fraction(99_999, 100_000)) == "1 - 0.00001"
     assert Line("x", Interval(1 / 3, 2 / 3), "bound").text() == "[0.333333, 0.666667]"
 
 
