@@ -34,6 +34,7 @@ from reference.metrics import normalize, total_variation
 from reference.policies import BackwardPolicy, ForwardPolicy
 from reference.problems.base import enumerate_dag, enumerate_rewards
 from reference.problems.closed_form import Enclosure
+from reference.problems.grid import Cell
 from reference.problems.networks import Network
 from reference.solve import forward_from_backward
 from tests.command_lines import ROOT, answer, python
@@ -412,6 +413,9 @@ def test_what_is_no_graph_has_no_probability_in_a_closed_form(tmp_path: Path) ->
     assert (run.log_prob(drawn) < 0).all()
     with pytest.raises(InputError, match=r"parents=\(2, 1, 0\)"):
         run.log_prob([Network((2, 1, 0), True)])
+    grid = solve("grid", side=4, way="closed-form", out=tmp_path / "grid")
+    with pytest.raises(InputError, match=r"99.* is no terminal state of grid"):
+        grid.log_prob([Cell((99, 0), True)])
 
 
 def test_a_closed_form_of_ones_own_is_not_said_to_be_proved(tmp_path: Path) -> None:
