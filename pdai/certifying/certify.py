@@ -468,8 +468,30 @@ def _sampled(
         interval, of = Interval(0.0, interval.high), "terminals"
     elif of == "terminals":
         notes.remove(TRAJECTORIES)
+        lines += _alone(source, sampler.terminals, interval, options.level)  # type: ignore[attr-defined]  # Recorded
     shown = interval, of, options.level, result.samples
     return Certificate(known.regime, *shown, lines, notes)
+
+
+def _alone(
+    source: SamplerSource, samples: Sequence[Hashable], interval: Interval, level: float
+) -> list[Line]:
+    """The interval of TV by samples alone, beside that by their `log_prob`, if a target is listed.
+
+    Raises:
+        InputError: if no distance lies in both.
+    """
+    if (known := source.target.probabilities()) is None or len(samples) < 2:
+        return []
+    alone, _ = against_law(samples, {**known, Outside(): Fraction(0)}, level)
+    if alone.low > interval.high or alone.high < interval.low:
+        by_log_prob, by_samples = (Line("TV", x, "bound").text() for x in (interval, alone))
+        raise InputError(
+            f"{source.name}: TV lies in {by_log_prob} by log_prob, and in {by_samples} by the "
+            f"samples alone, at level {level:g}: give the log_prob of the sampler as it draws, not "
+            "that of the target"
+        )
+    return [Line("TV by the samples alone, without log_prob", alone, "bound")]
 
 
 def _walker(
