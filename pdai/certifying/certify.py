@@ -468,7 +468,8 @@ def _sampled(
         interval, of = Interval(0.0, interval.high), "terminals"
     elif of == "terminals":
         notes.remove(TRAJECTORIES)
-        lines += _alone(source, sampler.terminals, interval, options.level)  # type: ignore[attr-defined]  # Recorded
+    if isinstance(sampler, Recorded):
+        lines += _alone(source, sampler.terminals, interval, options.level)
     shown = interval, of, options.level, result.samples
     return Certificate(known.regime, *shown, lines, notes)
 
@@ -476,22 +477,24 @@ def _sampled(
 def _alone(
     source: SamplerSource, samples: Sequence[Hashable], interval: Interval, level: float
 ) -> list[Line]:
-    """The interval of TV by samples alone, beside that by their `log_prob`, if a target is listed.
+    """TV of terminals by recorded samples alone, beside that by their numbers, if they are listed.
 
     Raises:
-        InputError: if no distance lies in both.
+        InputError: if the two contradict each other.
     """
     if (known := source.target.probabilities()) is None or len(samples) < 2:
         return []
     alone, _ = against_law(samples, {**known, Outside(): Fraction(0)}, level)
-    if alone.low > interval.high or alone.high < interval.low:
-        by_log_prob, by_samples = (Line("TV", x, "bound").text() for x in (interval, alone))
+    # TV of trajectories may be larger than that of terminals.
+    if alone.low > interval.high or (source.of == "terminals" and alone.high < interval.low):
+        by_numbers, by_samples = (Line("TV", x, "bound").text() for x in (interval, alone))
         raise InputError(
-            f"{source.name}: TV lies in {by_log_prob} by log_prob, and in {by_samples} by the "
-            f"samples alone, at level {level:g}: give the log_prob of the sampler as it draws, not "
-            "that of the target"
+            f"{source.name}: TV of {source.of} lies in {by_numbers} by the log-probabilities, and "
+            f"that of terminals in {by_samples} by the samples alone, at level {level:g}: give the "
+            "log-probabilities of the sampler as it draws, with its temperature and exploration, "
+            "and not those of the target"
         )
-    return [Line("TV by the samples alone, without log_prob", alone, "bound")]
+    return [Line("TV of terminals by the samples alone", alone, "bound")]
 
 
 def _walker(

@@ -18,7 +18,7 @@ from tests.command_lines import answer
 
 FAIR = {"a": 1, "b": 1, "c": 2}
 WRONG = {"a": 0.26, "b": 0.25, "c": 0.49}
-ALONE = "TV by the samples alone, without log_prob"
+ALONE = "TV of terminals by the samples alone"
 
 
 def log_prob(x: str) -> float:
@@ -109,7 +109,7 @@ def test_samples_beside_the_log_prob_of_their_target_are_refused() -> None:
         return beside
 
     assert made(1 / 6, 1 / 3, 1 / 2).interval.high < 0.0008
-    with pytest.raises(InputError, match=r"\[0, 0.0007\d*\] by log_prob, and in \[0.003\d*, 0.04"):
+    with pytest.raises(InputError, match=r"\[0, 0.0007\d*\] by the log-.* in \[0.003\d*, 0.04"):
         made(0.185, 0.315, 0.5)
 
 
