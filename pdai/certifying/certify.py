@@ -470,6 +470,9 @@ def _sampled(
         notes.remove(TRAJECTORIES)
     if isinstance(sampler, Recorded):
         lines += _alone(source, sampler.terminals, interval, options.level)
+    elif isinstance(source, DrawingSource):
+        # Their number is not fixed beforehand, so that this is no bound to be stated.
+        _alone(source, source.ends, interval, options.level)
     shown = interval, of, options.level, result.samples
     return Certificate(known.regime, *shown, lines, notes)
 

@@ -381,10 +381,15 @@ class SampleSource(SamplerSource):
 
 
 class DrawingSource(SamplerSource):
-    """An object that draws, such as a sampler of another library; its answers are checked."""
+    """An object that draws, such as a sampler of another library; its answers are checked.
+
+    Attributes:
+        ends: the terminal states that were drawn, where a problem has their rewards.
+    """
 
     def __init__(self, sampler: Any, target: Target):
         super().__init__(type(sampler).__name__, target)
+        self.ends: list[Hashable] = []
         self._sampler = sampler
         self._rewards = None if target.problem is None else LogRewards(target.problem)
         self._before: Walks | None = None
@@ -426,6 +431,7 @@ class DrawingSource(SamplerSource):
                 "are needed: is the seed set in each call?"
             )
         self._before = walks
+        self.ends += walks.terminals
         return walks
 
     def draw_backward(self, terminals: Sequence[Hashable]) -> Walks:

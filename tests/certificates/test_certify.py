@@ -205,6 +205,21 @@ def test_an_object_that_draws_the_same_again_is_refused(regime: Any) -> None:
         pdai.certify(Reseeded(0), samples=20_000, **asked)
 
 
+class Explorer(Fork):
+    """Ends in 0 more often than its numbers say."""
+
+    def draw(self, count: int, *, labels: bool = False) -> Any:
+        return self._of((self.rng.random(count) >= self.p + 0.1).astype(int), 0.0)
+
+
+def test_an_object_whose_numbers_are_not_those_of_its_draws_is_refused() -> None:
+    """By its numbers, TV was at most 0.002, where it is 0.1."""
+    asked: Any = {"law": {0: 1, 1: 1}, "samples": 20_000, "width": 0.0}
+    assert pdai.certify(Fork(0.5), **asked).interval.high < 0.002
+    with pytest.raises(InputError, match="by the log-probabilities, and that of terminals in"):
+        pdai.certify(Explorer(0.5), **asked)
+
+
 def steps_back(state: Any) -> list[Any]:
     x, y = state
     return [(x - 1, y), (x, y - 1)]
