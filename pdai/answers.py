@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from fast.tasks.posteriors import PRIORS
 from reference.arguments import checked
+from reference.certificates.statement import at_most, small
 from reference.errors import InputError
 from reference.files import sha256
 from reference.problems.columns import Table, check_unmasked, read_table, table_of
@@ -215,10 +216,10 @@ class GraphAnswer(Answer):
         law = self.posterior
         if law.is_exact:
             return "none: sums of integers"
-        paths = f", of a path {law.ancestor_error:.1g}" if self.has_paths else ""
+        paths = f", of a path {at_most(law.ancestor_error, 1)}" if self.has_paths else ""
         return (
-            f"proved: of an edge at most {law.error:.1g}{paths}; draws, in total variation, "
-            f"{law.draw_error:.1g}"
+            f"proved: of an edge at most {at_most(law.error, 1)}{paths}; draws, in total "
+            f"variation, {at_most(law.draw_error, 1)}"
         )
 
     def words(self) -> list[str]:
@@ -238,8 +239,9 @@ class GraphAnswer(Answer):
         for p, u, v in sorted(either, reverse=True)[:3]:
             a, b = (u, v) if edges[u, v] >= edges[v, u] else (v, u)
             sentences.append(
-                f"{names[a]} -> {names[b]} has probability {edges[a, b]:.3g}, "
-                f"{names[b]} -> {names[a]} {edges[b, a]:.3g}, any edge between them {p:.3g}."
+                f"{names[a]} -> {names[b]} has probability {small(edges[a, b], digits=3)}, "
+                f"{names[b]} -> {names[a]} {small(edges[b, a], digits=3)}, any edge between them "
+                f"{small(p, digits=3)}."
             )
         sentences.append(
             "No causal effect is claimed: these are probabilities of graphs under the score and "
@@ -345,7 +347,7 @@ class SelectionAnswer(Answer):
             f"{len(sure)} of {len(pairs)} columns explain {self.outcome} with a probability above "
             f"0.95{': ' if sure else ''}{', '.join(sure)}; {len(open_names)} are undecided (0.05 "
             f"to 0.95){': ' if open_names else ''}{', '.join(open_names)}.",
-            *(f"{name} is chosen with probability {p:.3g}." for name, p in pairs[:3]),
+            *(f"{name} is chosen with probability {small(p, digits=3)}." for name, p in pairs[:3]),
             "No causal effect is claimed: these are probabilities of linear models.",
         ]
 

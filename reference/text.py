@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from decimal import Context
 from fractions import Fraction
 from html import escape
 
@@ -18,11 +19,21 @@ def count_text(count: int) -> str:
     return f"{count:,}" if count < 10**30 else f"about 10^{math.log10(count):.2f}"
 
 
+def nearest_text(value: Fraction | float, digits: int) -> str:
+    """A number with so many significant digits; 0 or 1 only if it is that, else `1 - 5e-8`."""
+    text = f"{float(value):.{digits}g}"
+    if text not in ("0", "1") or not (off := Fraction(value) - int(text)):
+        return text
+    one = f"1 {'+' if off > 0 else '-'} " if text == "1" else ""
+    size = Context(prec=digits).divide(abs(off.numerator), off.denominator)
+    return f"{one}{size.normalize():g}"
+
+
 def number_text(value: object) -> str:
     """A number in at most about ten characters: a fraction if it is short, else digits."""
-    if isinstance(value, Fraction):
-        return str(value) if len(str(value)) <= 7 else f"{float(value):.3g}"
-    return f"{value:.3g}" if isinstance(value, float) else clipped(value)
+    if isinstance(value, Fraction) and len(str(value)) <= 7:
+        return str(value)
+    return nearest_text(value, 3) if isinstance(value, Fraction | float) else clipped(value)
 
 
 def clipped(value: object, length: int = 24) -> str:

@@ -20,6 +20,7 @@ from pdai.certifying.sources import (
     RecordSource,
     SamplerSource,
     SampleSource,
+    check_outside,
 )
 from pdai.certifying.target import Target, log_z_interval
 from reference.certificates.bare import STANDING_OUT, against_law, against_samples
@@ -43,7 +44,7 @@ from reference.certificates.paths import SeveralPaths
 from reference.certificates.recorded import Recorded, read_record
 from reference.certificates.regimes import Draws, Result, with_log_z, with_neither, with_target
 from reference.certificates.state_texts import Outside
-from reference.certificates.statement import Certificate, Kind, Line, Regime, small
+from reference.certificates.statement import Certificate, Kind, Line, Regime, at_most
 from reference.certificates.sums import ExactPath
 from reference.certificates.walks import Sampler
 from reference.errors import InputError, TooLargeError, no_such
@@ -351,7 +352,10 @@ def _bare(
             + ("" if target is None else unused)
         )
     else:
-        source.target.texts().check(target)  # type: ignore[arg-type]  # read by now
+        texts, values = source.target.texts(), dict.fromkeys(target)  # type: ignore[arg-type]  # read
+        texts.check(values, "the target")
+        check_outside([x for x in samples if x not in values], values)
+        texts.check(samples, "the sampler")
         interval, lines = against_samples(samples, target, level)  # type: ignore[arg-type]
         notes.append("no upper bound: bare samples do not show which modes they miss")
     count = len(samples)
@@ -397,7 +401,8 @@ def _bound(source: SamplerSource, options: CertifyOptions) -> _Bound:
             return _with_log_z(log_z_interval(options.log_z, "log_z"), "as given", [])
         if (log_z := source.target.log_z()) is not None:
             search = "log Z is bounded by best-first search with the problem's log_mass_bound"
-            return _with_log_z(log_z, "bound", [search] if source.target.is_searched else [])
+            kind: Kind = "as given" if source.target.is_told else "bound"
+            return _with_log_z(log_z, kind, [search] if source.target.is_searched else [])
     if regime == "Z":
         raise InputError(
             f"regime Z needs log Z, which is not known for {source.name}: give --log-z, or a "
@@ -416,7 +421,7 @@ def _with_log_z(log_z: Interval, kind: Kind, notes: list[str]) -> _Bound:
     notes = [*notes, TRAJECTORIES]
     if log_z.width > NEGLIGIBLE:
         notes.append(
-            f"log Z is known within {small(log_z.width)} nats, which widens the interval by at "
+            f"log Z is known within {at_most(log_z.width)} nats, which widens the interval by at "
             "most that much"
         )
     line = Line("log Z, nats", log_z if log_z.width else log_z.low, kind)
@@ -463,8 +468,36 @@ def _sampled(
         interval, of = Interval(0.0, interval.high), "terminals"
     elif of == "terminals":
         notes.remove(TRAJECTORIES)
+    if isinstance(sampler, Recorded):
+        lines += _alone(source, sampler.terminals, interval, options.level)
+    elif isinstance(source, DrawingSource):
+        # Their number is not fixed beforehand, so that this is no bound to be stated.
+        _alone(source, source.ends, interval, options.level)
     shown = interval, of, options.level, result.samples
     return Certificate(known.regime, *shown, lines, notes)
+
+
+def _alone(
+    source: SamplerSource, samples: Sequence[Hashable], interval: Interval, level: float
+) -> list[Line]:
+    """TV of terminals by recorded samples alone, beside that by their numbers, if they are listed.
+
+    Raises:
+        InputError: if the two contradict each other.
+    """
+    if (known := source.target.probabilities()) is None or len(samples) < 2:
+        return []
+    alone, _ = against_law(samples, {**known, Outside(): Fraction(0)}, level)
+    # TV of trajectories may be larger than that of terminals.
+    if alone.low > interval.high or (source.of == "terminals" and alone.high < interval.low):
+        by_numbers, by_samples = (Line("TV", x, "bound").text() for x in (interval, alone))
+        raise InputError(
+            f"{source.name}: TV of {source.of} lies in {by_numbers} by the log-probabilities, and "
+            f"that of terminals in {by_samples} by the samples alone, at level {level:g}: give the "
+            "log-probabilities of the sampler as it draws, with its temperature and exploration, "
+            "and not those of the target"
+        )
+    return [Line("TV of terminals by the samples alone", alone, "bound")]
 
 
 def _walker(

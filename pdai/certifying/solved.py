@@ -8,6 +8,7 @@ from pdai.certifying.sources import SamplerSource
 from pdai.certifying.target import Target
 from pdai.solving.solved import Solved
 from reference.certificates.exact import ExactLaw
+from reference.certificates.statement import at_most
 from reference.errors import InputError, TooLargeError
 
 ROWS = "the certificate covers the rows of policy.npz, from which `pdai sample` draws exactly"
@@ -41,8 +42,8 @@ class SolvedSource(SamplerSource):
         states = len(run.flows.graph.counts)
         if states > options.max_states:
             raise TooLargeError(
-                f"{folder!r} has {states:,} states, more than --max-states: raise it to have TV in "
-                f"exact rationals; that it is at most {run.tv_bound:.2g} was proved by pdai solve"
+                f"{folder!r} has {states:,} states, more than --max-states: raise it to have TV "
+                f"in exact rationals; at most {at_most(run.tv_bound)} was proved by pdai solve"
             )
         super().__init__(folder, Target(run.problem, options.max_states, options.seconds))
         self.notes = [ROWS]

@@ -41,7 +41,7 @@ from reference.certificates.recorded import (
     read_record,
 )
 from reference.certificates.state_texts import FOLLOWED, Outside
-from reference.certificates.statement import small
+from reference.certificates.statement import at_most
 from reference.certificates.walks import LogRewards, Sampler, Walker
 from reference.errors import InputError, TooLargeError, check_hashable, check_type, plain, shown
 from reference.loading import name_of
@@ -51,8 +51,10 @@ from reference.problems.circuits import Circuit
 from reference.sources import digest_of
 from reference.user_code import called
 
-# What two programs put around one value; and numbers, which they may round to float32.
+# What two programs put around one value, or write for a missing one; and numbers, which they may
+# round to float32.
 AROUND = " \t\r\n\"'\xa0\u200b\ufeff"
+MISSING = {"", "nan", "none", "null", "na", "n/a", "<na>", "nat"}
 ROUNDED = re.compile(r"-?\d+(\.\d*([eE][+-]?\d+)?|[eE][+-]?\d+)")
 LEAST, MOST = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
 
@@ -69,19 +71,29 @@ def _narrow(number: float) -> str:
     return f"{(np.float32(number) if fits else number) + 0:.9g}"
 
 
-def outside_note(outside: Sequence[Hashable], count: int, target: Target) -> str:
-    """The remark on samples outside of the target.
+def check_outside(outside: Iterable[Hashable], target: Iterable[Hashable]) -> None:
+    """Checks samples that are none of the values of the target.
 
     Raises:
-        InputError: if one may be a value of the target, written otherwise.
+        InputError: if one may be a value of the target, written otherwise, or a missing one.
     """
-    texts = {_bare_text(x): x for x in target.probabilities() or ()}
+    texts = {_bare_text(x): x for x in target}
     for x in dict.fromkeys(outside):
         if (alike := _bare_text(x)) in texts:
             raise InputError(
                 f"the sample {shown(x)} is not in the target, but {shown(texts[alike])} is, and "
                 "may be the same value: write both as the same text or the same type of number"
             )
+        if alike.lower() in MISSING:
+            raise InputError(
+                f"the sample {shown(x)} is not in the target, and may stand for a missing one: "
+                "leave such samples out, or write them otherwise"
+            )
+
+
+def outside_note(outside: Sequence[Hashable], count: int, target: Target) -> str:
+    """The remark on samples outside of the target; raises InputError as `check_outside` does."""
+    check_outside(outside, target.probabilities() or ())
     some = plain(", ".join(map(shown, dict.fromkeys(outside))))
     return (
         f"{len(outside):,} of {count:,} samples are not terminal states and have target "
@@ -300,7 +312,7 @@ class LogProbSource(SamplerSource):
         total = sum(values, start=Fraction(0))
         gap = float(abs(total - 1))
         check_mass(float(total), f"the {len(labels):,} terminal states")
-        off = f"the probabilities, as answered, are divided by their sum, 1 up to {small(gap)}"
+        off = f"the probabilities, as answered, are divided by their sum, 1 up to {at_most(gap)}"
         if total < 1 - EXCESS:
             off = "the probability that is missing lies outside of the terminal states"
             labels, values = [*labels, Outside()], [*values, 1 - total]
@@ -369,10 +381,15 @@ class SampleSource(SamplerSource):
 
 
 class DrawingSource(SamplerSource):
-    """An object that draws, such as a sampler of another library; its answers are checked."""
+    """An object that draws, such as a sampler of another library; its answers are checked.
+
+    Attributes:
+        ends: the terminal states that were drawn, where a problem has their rewards.
+    """
 
     def __init__(self, sampler: Any, target: Target):
         super().__init__(type(sampler).__name__, target)
+        self.ends: list[Hashable] = []
         self._sampler = sampler
         self._rewards = None if target.problem is None else LogRewards(target.problem)
         self._before: Walks | None = None
@@ -414,6 +431,7 @@ class DrawingSource(SamplerSource):
                 "are needed: is the seed set in each call?"
             )
         self._before = walks
+        self.ends += walks.terminals
         return walks
 
     def draw_backward(self, terminals: Sequence[Hashable]) -> Walks:

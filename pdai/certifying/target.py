@@ -122,6 +122,12 @@ class Target:
         known = callable(getattr(self.problem, "log_z", None))
         return not known and isinstance(self.problem, Bounding)
 
+    @property
+    def is_told(self) -> bool:
+        """True if `log_z` is the result of a method of a user's problem, which nothing proves."""
+        known = callable(getattr(self.problem, "log_z", None))
+        return known and not type(self.problem).__module__.startswith("reference.")
+
     def log_z(self) -> Interval | None:
         """An interval that contains `log Z`, in nats: the problem's, searched or summed, if any."""
         if self.is_searched:

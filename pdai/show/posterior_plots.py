@@ -1,6 +1,7 @@
 """Pictures of a posterior: expectations, probabilities of edges, and the most probable graphs."""
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,13 @@ from fast.measure.expectations import Expectation
 from fast.runs.folder import stored_config
 from pdai.show.stored import Floats, Stored
 from reference.balance import log_float
+from reference.certificates.statement import small
 
 # The most panels in a row, and features in a panel, with legible names.
 PANELS, MOST_FEATURES = 3, 32
 # Columns of a file may be called anything: a dollar begins no formula.
 _NAMES: dict[str, Any] = {"fontsize": 8, "parse_math": False}
+_near = partial(small, digits=3)
 
 
 def panel_heights(run: Stored) -> tuple[float, ...]:
@@ -128,9 +131,12 @@ def _best_graphs(run: Stored) -> list[tuple[list[tuple[int, int]], str]]:
         best = problem.mode()
         assert run.report.log_z is not None
         share = math.exp(log_float(problem.reward(best)) - run.report.log_z)
-        return [(list(best.edges), f"most probable graph: posterior {share:.3g}")]
+        return [(list(best.edges), f"most probable graph: posterior {_near(share)}")]
     return [
-        (_edges(labels[x]), f"posterior {run.target[x]:.3g}, sampler {run.learned[x]:.3g}")
+        (
+            _edges(labels[x]),
+            f"posterior {_near(run.target[x])}, sampler {_near(run.learned[x])}",
+        )
         for x in np.argsort(-run.target, kind="stable")[:PANELS]
     ]
 

@@ -16,6 +16,7 @@ from fast.measure.report import FCS_BATCHES, FCS_SIZE, MEAN_BEST, Figures, Repor
 from fast.runs.audit import Audit
 from pdai.distributed.comparison import Comparison
 from pdai.distributed.plan import DIRECT
+from reference.certificates.statement import at_most
 from reference.metrics import Estimate
 
 # The most rows in a table of expectations, and the bound of a small probability.
@@ -65,7 +66,11 @@ def comparison_table(comparison: Comparison) -> Table:
     _add_figures(table, combined, columns)
     table.add_row("trajectories drawn in all", f"{alone:,}", f"{drawn[DIRECT]:,}")
     if comparison.predicted is not None and comparison.direct_bound is not None:
-        bounds = [_summary(x, 4) for x in (comparison.predicted, comparison.direct_bound)]
+        # Rounded up, as bounds are.
+        bounds = [
+            _summary([math.ceil(tv * 10**4) / 10**4 for tv in tvs], 4)
+            for tvs in (comparison.predicted, comparison.direct_bound)
+        ]
         table.add_row("TV that residuals allow", *bounds)
         table.caption = "bounds of TV: claims combined-tv-bound and residual-tv-bound"
     else:
@@ -241,7 +246,7 @@ def audit_table(audit: Audit) -> Table:
         "KL(p_T || target), nats": _number(audit.kl_reverse, 6),
         "mass of the backward kernel": f"{least.partition(' ')[0]} to {largest}",
         "largest |TB residual|, nats": _number(audit.largest_residual, 6),
-        "TV bound from residuals and mass": _number(audit.certificate, 6),
+        "TV bound from residuals and mass": f"{at_most(audit.certificate, 6)} (float64)",
     }
     for name, value in rows.items():
         table.add_row(name, value)

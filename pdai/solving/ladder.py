@@ -65,7 +65,7 @@ class Sampler:
 
     @cached_property
     def certificate(self) -> Certificate | None:
-        """The distance to the target, certified; None of a closed form, which is the target."""
+        """The distance to the target, certified; None of a closed form, without rows."""
         return None if self.way == "closed form" else certify(self.run)
 
 

@@ -2,7 +2,7 @@
 
 import io
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from fractions import Fraction
 from importlib.metadata import version
@@ -17,10 +17,12 @@ from fast.runs.files import free_folder, new_folder
 from fast.runs.identity import inputs_of
 from fast.runs.records import save_law, seal_run, write_json
 from fast.tasks import CustomTask, Task, task_meant
-from pdai.solving.solved import Recipe, Solved
+from pdai.solving.solved import MOST_COMPARED, Recipe, Solved
 from reference.arguments import build, checked
 from reference.balance import log_float
 from reference.certificates.features import KnowsMeans
+from reference.certificates.recorded import check_drawn
+from reference.certificates.statement import at_most
 from reference.dag import PointedDAG
 from reference.errors import InputError, TooLargeError, check_integer, no_such, shown
 from reference.exact_flows import Backward, ExactFlows, GraphArrays
@@ -37,6 +39,8 @@ Choice = Literal["auto", "listed", "closed-form"]
 BYTES_PER_STATE = 1_500
 # Draws of a closed form whose probabilities are stored, and of a law for its best states.
 DRAWN, BEST = 4_096, 20
+# A user's log Z is compared with the sum of all rewards up to rounding, in nats per nat.
+SAME_LOG_Z = 1e-9
 # Labels of more terminal states are not stored.
 MOST_LABELS = 200_000
 
@@ -224,9 +228,14 @@ def _by_closed_form(task: Task, problem: ClosedForm[Any], p_b: Backward, too_lar
             f"{name}: log_z() is {shown(log_z)}, but a problem that draws its samples has an "
             "Enclosure(value, error) there: return one, or rename sample"
         )
-    states = dict.fromkeys(called(name, "sample", problem.sample, DRAWN, 0))
+    drawn = list(called(name, "sample", problem.sample, DRAWN, 0))
+    states = dict.fromkeys(drawn)
     logs = np.array([log_float(exact_reward(problem, x)) for x in states])  # type: ignore[arg-type]
     probabilities = np.exp(logs - log_z.value)
+    by_state = dict(zip(states, (logs - log_z.value).tolist(), strict=True))
+    check_drawn(drawn, by_state, "R / Z", f"make reward, log_z() and sample of {name} agree")
+    if isinstance(task, CustomTask):
+        _check_listed(problem, log_z, states)
     why = f"{too_large}; {name} draws exact samples without listing states"
     return Answer(
         recipe=Recipe(task, p_b, "closed-form", why),
@@ -241,6 +250,29 @@ def _by_closed_form(task: Task, problem: ClosedForm[Any], p_b: Backward, too_lar
         terminals=None,
         means=_means(problem, (), None),
     )
+
+
+def _check_listed(problem: Any, log_z: Enclosure, drawn: Iterable[Any]) -> None:
+    """Compares a user's closed form with all states, where these are few.
+
+    Raises:
+        InputError: if `log Z` is another, or a draw is no terminal state.
+    """
+    name = type(problem).__name__
+    try:
+        dag = enumerate_dag(problem, MOST_COMPARED)
+    except TooLargeError:
+        return
+    total = log_float(sum(enumerate_rewards(problem, dag), start=Fraction(0)))
+    if abs(total - log_z.value) > log_z.error + SAME_LOG_Z * (1 + abs(total)):
+        raise InputError(
+            f"{name}: log_z() is {log_z.value}, but the rewards of all {len(dag.terminals):,} "
+            f"terminal states sum to a log Z of {total}: correct log_z(), children or reward"
+        )
+    ends = {dag.labels[x] for x in dag.terminals}
+    for x in drawn:
+        if x not in ends:
+            raise InputError(f"{name}: sample draws {shown(x)}, which is no terminal state: fix it")
 
 
 def _means(
@@ -318,7 +350,9 @@ def _own_sources(task: Task) -> dict[str, Any]:
 def _report(answer: Answer) -> dict[str, Any]:
     """The figures of `fast.measure.report.Report`, as plain data."""
     best = float(np.sort(answer.log_rewards)[-BEST:].mean())
-    target = answer.target
+    target, bound = answer.target, f"TV at most {at_most(answer.tv_bound)}, proved"
+    if isinstance(answer.recipe.task, CustomTask) and answer.recipe.way == "closed-form":
+        bound = "TV is 0 if the problem's log_z() and sample are right, which is not proved"
 
     def figures(law: Floats | None) -> dict[str, Any]:
         known: dict[str, Any] = {"tv": None, "kl": None}
@@ -343,7 +377,7 @@ def _report(answer: Answer) -> dict[str, Any]:
         "drawn": 0,
         "terminals": answer.terminals,
         "top_count": None,
-        "notes": [f"TV at most {answer.tv_bound:.2g}, proved", answer.recipe.why],
+        "notes": [bound, answer.recipe.why],
         "fcs_states": "uniform",
         "expectations": [
             {"name": name, "sampler": _certain(mean), "weighted": None, "target": right}

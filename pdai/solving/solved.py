@@ -1,6 +1,6 @@
 """A solved run: an exact sampler in its folder, which is read like that of a training."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
@@ -20,8 +20,9 @@ from reference.arguments import build, checked
 from reference.balance import log_float
 from reference.certificates.exact import ExactSampler
 from reference.certificates.rows import exact_row
+from reference.certificates.statement import at_most
 from reference.dag import PointedDAG
-from reference.errors import InputError, check_integer, check_seed, shown
+from reference.errors import InputError, TooLargeError, check_integer, check_seed, shown
 from reference.exact_flows import Backward, Drawn, ExactFlows, GraphArrays
 from reference.fields.field import RATIONAL
 from reference.files import load_arrays
@@ -45,6 +46,8 @@ FORMAT = 1
 BLOCK = 4_096
 # Trajectories that show whether the problem lists its states as it did, however few are drawn.
 SHOWING = 64
+# A closed form is compared with all states up to so many.
+MOST_COMPARED = 20_000
 # Rewards are compared with those of the problem as it is now, in nats per nat.
 SAME_REWARD = 1e-12
 
@@ -110,8 +113,9 @@ class Solved:
         self.recipe = Recipe.read(folder)
 
     def __repr__(self) -> str:
-        low = f"log Z = {self.log_z.value:.6g}, TV at most {self.tv_bound:.2g}"
-        return f"Solved({str(self.folder)!r}, {self.recipe.way}, {low})"
+        tv = f", TV at most {at_most(self.tv_bound)}" if self.recipe.way == "listed" else ""
+        log_z = f"log Z = {self.log_z.value:.6g}"
+        return f"Solved({str(self.folder)!r}, {self.recipe.way}, {log_z}{tv})"
 
     @property
     def task(self) -> Task:
@@ -272,10 +276,10 @@ class Solved:
         return figure_of([self.folder])
 
     def _is_reached(self, state: Hashable) -> bool:
-        """Follows a state back by first parents; True if the problem has no `parents`."""
+        """Follows a state back by first parents, or looks it up where states are few."""
         parents: Any = getattr(self.problem, "parents", None)
         if parents is None:
-            return True
+            return self._few is None or state in self._few
         children, path = AskedProblem[Hashable](self.problem).children, [state]
         while path[-1] != self.problem.initial and len(path) < LONGEST:
             before = called(self.task.short_name, "parents", parents, path[-1])
@@ -283,6 +287,23 @@ class Solved:
                 return False
             path.append(before[0])
         return len(path) < LONGEST
+
+    @cached_property
+    def _few(self) -> Mapping[Any, int] | None:
+        """The states of a problem without `parents`; None of one of ours that has too many.
+
+        Raises:
+            InputError: if a problem of the user's has too many.
+        """
+        if self.task.states() > MOST_COMPARED:
+            return None
+        try:
+            return enumerate_dag(self.problem, MOST_COMPARED).index
+        except TooLargeError:
+            raise InputError(
+                f"{type(self.problem).__name__} has more than {MOST_COMPARED:,} states, and no "
+                "parents(state), by which it is seen whether one is reached: give it that method"
+            ) from None
 
     def _log_rewards(self, states: Sequence[Hashable]) -> Floats:
         return np.array([log_float(exact_reward(self.problem, x)) for x in states])

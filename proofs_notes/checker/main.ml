@@ -336,10 +336,13 @@ let main ?draw channel =
         let lines = first :: List.init 8 (fun _ -> next_line ()) in
         let name, values, c = bare lines in
         List.iter2 same (text_of_bare name values c) lines;
+        let labels = Hashtbl.create 16 in
         let rec weights left read =
           if Z.sign left <= 0 then List.rev read
           else
-            let weight, _ = read_same (labelled value) text_of_value (next_line ()) in
+            let weight, name = read_same (labelled value) text_of_value (next_line ()) in
+            if Hashtbl.mem labels name then malformed "two values have the label %s" name;
+            Hashtbl.add labels name ();
             weights (Z.pred left) (weight :: read)
         in
         let weights = weights values [] in

@@ -103,7 +103,8 @@ def law_beside_target(
         mass = sum((target[i] for i in missed), start=Fraction(0))
         more = f" and {len(missed) - NAMED:,} more" if len(missed) > NAMED else ""
         notes.append(
-            f"the sampler never reaches {named}{more}: TV is at least their mass, {small(mass)}"
+            f"the sampler never reaches {named}{more}: TV is at least their mass, "
+            f"{small(mass, down=True)}"
         )
         lines.append(Line("mass of terminals that are never reached", mass, "exact"))
     tv = total_variation(p_t, target)

@@ -23,11 +23,12 @@ MOST = 50_000_000
 # Their random order does not depend on that, so that bounds fail with at most this share of the
 # level more.
 SORTED = 2.0**-10
-# Independent draws have the first samples again, as far as they are compared, with at most the
-# probability 2 to minus this many bits.
-AGAIN = 40
-# Neighbours are equal too often by so many deviations of draws.
-DEVIATIONS = 6.0
+# Independent draws have a stretch of samples again, of the length that is compared, with at most
+# the probability 2 to minus this many bits. Digests are sums with the powers of an odd number.
+AGAIN, ODD = 40, 0x9E3779B97F4A7C15
+# Samples up to so many places apart, as of workers that take turns, are equal too often by so many
+# deviations of draws.
+LAGS, DEVIATIONS = 64, 6.0
 
 
 def random_order(
@@ -42,8 +43,8 @@ def random_order(
         seed: the seed of the order; samples of two laws need two.
 
     Raises:
-        InputError: if a count is no whole number, all are zero, their sum is above `MOST`, or the
-            first samples come again.
+        InputError: if a count is no whole number, all are zero, their sum is above `MOST`, or
+            samples come again.
     """
     random = np.random.default_rng(seed)
     if counts is not None:
@@ -57,38 +58,59 @@ def random_order(
         order = random.permutation(np.repeat(np.arange(len(many)), many))
         return order, [f"{owner}: a histogram, whose samples were put in a random order"]
     totals = Counter(samples)
-    equal = sum(map(operator.eq, samples, samples[1:]))
-    if len(samples) - equal == len(totals) and _chance_together(totals) <= SORTED:
+    numbers = {x: number for number, x in enumerate(totals)}
+    places = np.array([numbers[x] for x in samples], np.intp)
+    equal = [int((places[lag:] == places[:-lag]).sum()) for lag in range(1, LAGS + 1)]
+    if len(samples) - equal[0] == len(totals) and _chance_together(totals) <= SORTED:
         note = f"{owner}: equal samples stand together, so that they were put in a random order"
         return random.permutation(len(samples)), [note]
-    if place := _again(samples, totals):
+    if again := _again(places, np.array([*totals.values()])):
         raise InputError(
-            f"{owner}: the first samples come again from sample {place + 1:,} on, as independent "
-            "draws never do: give each once, and draw each time with another seed"
+            f"{owner}: samples from sample {again[0] + 1:,} on come again from sample "
+            f"{again[1] + 1:,} on, as independent draws never do: give each once, and draw each "
+            "time with another seed"
         )
     usual = sum(count * (count - 1) for count in totals.values()) / max(1, len(samples))
-    if equal <= usual + DEVIATIONS * (math.sqrt(usual) + DEVIATIONS):
+    most = max(equal)
+    if most <= usual + DEVIATIONS * (math.sqrt(usual) + DEVIATIONS):
         return None, []
+    who = "neighbours" if most == equal[0] else f"samples {equal.index(most) + 1} apart"
     return None, [
-        f"{owner}: neighbours are equal {equal:,} times, and would be about {usual:,.0f} times if "
-        "they were independent draws: correlated samples have no such bounds, and sorted ones need "
-        "a column of counts (or a Counter in Python)"
+        f"{owner}: {who} are equal {most:,} times, and would be about {usual:,.0f} times if they "
+        "were independent draws: correlated samples have no such bounds, and sorted ones need a "
+        "column of counts (or a Counter in Python)"
     ]
 
 
-def _again(samples: Sequence[Hashable], totals: Counter[Hashable]) -> int:
-    """The place from which on the first samples come again; 0 if none, or in a short cycle."""
-    count, size, bits = len(samples), 0, 0.0
-    # There are as many places, and totals are not quite chances.
-    while size < count and bits < AGAIN + 2 * math.log2(count):
-        bits += math.log2(count / totals[samples[size]])
-        size += 1
-    first, places = samples[:size], range(1, count - size + 1)
-    # The rarest is compared before all, as a copy at each place of a frequent one takes minutes.
-    rare = min(range(size), key=lambda i: totals[first[i]], default=0)
-    near = (i for i in places if samples[i + rare] == first[rare])
-    again = (i for i in near if samples[i : i + size] == first)
-    return place if (place := next(again, 0)) >= size else 0
+def _again(places: npt.NDArray[np.intp], totals: npt.NDArray[np.int64]) -> tuple[int, int] | None:
+    """Where a stretch of samples begins, and begins again later; None if none is there twice.
+
+    A short cycle, in which a stretch overlaps with itself, does not count, nor does a stretch of
+    runs, as of samples that are sorted in part.
+    """
+    count = len(places)
+    same = float(((totals / count) ** 2).sum()) if count else 1.0
+    if same == 1:
+        return None
+    # There are fewer pairs of places than the square of their number.
+    size = math.ceil((AGAIN + 2 * math.log2(count)) / -math.log2(same))
+    if 2 * size > count:
+        return None
+    # Digests of all stretches, as differences of sums modulo 2^64.
+    random = np.random.default_rng(0).integers(2**64, size=len(totals), dtype=np.uint64)
+    powers, back = (np.cumprod(np.full(count, f, np.uint64)) for f in (ODD, pow(ODD, -1, 2**64)))
+    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(random[places] * powers)])
+    digests = (sums[size:] - sums[:-size]) * back[: count - size + 1]
+    runs = np.concatenate([[0], np.cumsum(places[1:] == places[:-1])])
+    few = size * same + DEVIATIONS * math.sqrt(size * same)
+    starts = np.flatnonzero(runs[size - 1 :] - runs[: count - size + 1] <= few)
+    starts = starts[np.argsort(digests[starts], kind="stable")]
+    pairs = np.column_stack([starts[:-1], starts[1:]])
+    pairs = pairs[(np.diff(digests[starts]) == 0) & (np.diff(starts) >= size)]
+    for first, again in pairs[pairs[:, 0].argsort()]:
+        if np.array_equal(places[first : first + size], places[again : again + size]):
+            return int(first), int(again)
+    return None
 
 
 def _count(owner: str, x: Hashable, count: Any) -> int:

@@ -112,13 +112,18 @@ def values_of(array: np.ndarray[Any, Any], owner: str) -> list[Any]:
 
     Raises:
         InputError: if it has no axis, more than two, or entries that are masked, or no numbers or
-            texts.
+            texts; or fractions in float16.
     """
     check_unmasked(owner, array)
     if array.ndim not in (1, 2) or array.dtype.kind not in "biufUSO":
         raise InputError(
             f"{owner} is an array of the shape {array.shape} and the type {array.dtype}, but must "
             "have a number, a text or a row of these for each sample"
+        )
+    if array.dtype == np.float16 and (np.rint(array) != array).any():
+        raise InputError(
+            f"{owner} is an array of float16 with fractions, which are rounded to three digits: "
+            "give the samples as they were before that"
         )
     try:
         array = array.astype({"b": int, "S": str}.get(array.dtype.kind, array.dtype))

@@ -18,6 +18,8 @@ from reference.errors import InputError, shown
 
 NUMBERS = ("log_p_f", "log_p_b", "log_reward")
 COLUMNS = ("terminal", *NUMBERS)
+# Both names of the column of terminal states.
+HEADINGS = {"terminal", "state"}
 # The column of terminal states with their log-probabilities under the sampler.
 PRICED = "log_prob"
 # The column that says how often a line was drawn.
@@ -26,6 +28,10 @@ COUNT = "count"
 EXCESS = 1e-4
 # The logarithm of one over the level at which samples show that their `log_prob` is of others.
 OTHERS = math.log(1e9)
+AS_DRAWN = (
+    "give that of the sampler as it draws, normalised, in nats, with its temperature and whatever "
+    "else it leaves out"
+)
 # The largest difference of a recorded log reward from the problem's, relative to its size: float32.
 REWARD_TOLERANCE = 1e-4
 
@@ -78,6 +84,11 @@ def read_record(path: Path, texts: StateTexts, *, tolerant: bool = False, seed: 
             f"{str(path)!r} begins with {shown(outside[0])}, and every other line is a terminal "
             "state: if it names the column, call it 'terminal'; if it is a sample, write "
             "'terminal' above it"
+        )
+    if has_header and not HEADINGS.isdisjoint(outside):
+        raise InputError(
+            f"{str(path)!r} has its header once more among its samples: of files that are joined, "
+            "leave out all headers but the first"
         )
     order, notes = random_order(repr(str(path)), columns["terminal"], counts, seed)
     if order is not None:
@@ -184,28 +195,39 @@ def priced(record: Record, problem: Any) -> Record:
             raise InputError(
                 f"{shown(x)} has the {PRICED} {by_state[x]:g} and {log:g}: one sampler has one"
             )
-    check_mass(
-        math.fsum(math.exp(min(log, 1.0)) for log in by_state.values()),
-        f"{len(by_state):,} distinct samples",
-    )
-    _check_drawn(record.terminals, by_state)
+    check_drawn(record.terminals, by_state, f"their {PRICED}", AS_DRAWN)
     own = LogRewards(problem)
     reward = np.array([own(x).value for x in record.terminals])
     columns = dict(zip(NUMBERS, (logs, np.zeros(len(logs)), reward), strict=True))
     return Record(record.terminals, columns)
 
 
-def check_mass(total: float, of: str) -> None:
+def check_mass(total: float, of: str, fix: str = AS_DRAWN) -> None:
     """Raises InputError if probabilities of distinct states sum to more than 1."""
     if total > 1 + EXCESS:
-        raise InputError(
-            f"the probabilities of {of} sum to {total:.6g}, more than 1: {PRICED} must be a "
-            "normalised log-probability, in nats"
-        )
+        raise InputError(f"the probabilities of {of} sum to {total:.6g}, more than 1: {fix}")
 
 
-def _check_drawn(samples: Sequence[Hashable], logs: Mapping[Hashable, float]) -> None:
-    """Raises InputError if values that came often, or seldom, in one half do so in the other."""
+def check_drawn(
+    samples: Sequence[Hashable], logs: Mapping[Hashable, float], by: str, fix: str
+) -> None:
+    """Checks that samples may be draws of a law.
+
+    Args:
+        samples: the samples.
+        logs: the log-probability of each value.
+        by: what the log-probabilities are, for messages.
+        fix: how to mend them.
+
+    Raises:
+        InputError: if they sum to more than 1, or values that came often, or seldom, in one half of
+            the samples do so in the other.
+    """
+    check_mass(
+        math.fsum(math.exp(min(log, 1.0)) for log in logs.values()),
+        f"{len(logs):,} distinct samples",
+        fix,
+    )
     half = len(samples) // 2
     first, rest = Counter(samples[:half]), samples[half:]
     for sign in (1, -1):
@@ -214,8 +236,7 @@ def _check_drawn(samples: Sequence[Hashable], logs: Mapping[Hashable, float]) ->
         if least_gap(probability(seen, len(rest), OTHERS), share) > EXCESS:
             raise InputError(
                 f"{len(event):,} values came in {seen:,} of {len(rest):,} samples, but have the "
-                f"probability {share:.3g} by their {PRICED}: give that of the sampler as it draws, "
-                "with its temperature and whatever else it leaves out"
+                f"probability {share:.3g} by {by}: {fix}"
             )
 
 

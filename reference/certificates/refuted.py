@@ -123,7 +123,10 @@ def open_bare(path: Path | str) -> Iterator[tuple[BareHeader, list[Value], Itera
     with reading(Path(path), follow=True) as file:
         lines = Lines(file)
         header = read_header(lines, BareHeader, BareHeader._fields)
-        yield header, [_value(lines) for _ in range(header.values)], _samples(lines)
+        values = [_value(lines) for _ in range(header.values)]
+        if len({value.label for value in values}) < len(values):
+            raise lines.malformed("two of the values have one label, and a law has each once")
+        yield header, values, _samples(lines)
 
 
 def _value(lines: Lines) -> Value:
@@ -286,6 +289,8 @@ def write_bare(
     weights, drawn = [value.weight for value in values], [numbers.get(x, len(law)) for x in samples]
     if not any(weights):
         raise InputError("write_bare: the law has no value of positive weight: give it one")
+    if OTHER in law:
+        raise InputError(f"write_bare: {OTHER!r} is what no law lists: name the value otherwise")
     odds = Fraction(repr(level))
     unit: int = 10**DIGITS
     scale = 2 ** (BITS + ceil(1 / odds).bit_length())

@@ -72,28 +72,32 @@ class StateTexts:
             self._read[text] = text if self._problem is None else self._state(text)
         return self._read[text]
 
-    def check(self, states: Iterable[Hashable]) -> None:
-        """Checks samples of a target, where terminal states are not listed.
+    def check(self, states: Iterable[Hashable], owner: str) -> None:
+        """Checks samples of a target or sampler, where terminal states are not listed.
+
+        Args:
+            states: the samples.
+            owner: whose they are, for messages.
 
         Raises:
             InputError: if one is of another type than the initial state, by which texts are read,
                 is not terminal, or is not reached, as far as `parents(state)` shows.
         """
-        kind = type(self._problem.initial)
+        kind = _kind(self._problem.initial)
         for state in states:
-            check_hashable("the target", state)
-            if self._parse is None and type(state) is not kind:
+            check_hashable(owner, state)
+            if self._parse is None and _kind(state) != kind:
                 raise InputError(
-                    f"the target has {shown(state)}, a {type(state).__name__}, but states of a "
-                    f"file are read as the initial state of {self._name}, a {kind.__name__}: give "
-                    f"{self._name} a parse(text)"
+                    f"{owner} has {shown(state)}, a {type(state).__name__}, but states are "
+                    f"read as the initial state {shown(self._problem.initial)} of {self._name}: "
+                    f"write them as that, or give {self._name} a parse(text)"
                 )
         for number, state in enumerate(dict.fromkeys(states)):
             self._terminal(str(state), state)
             if number < FOLLOWED:
-                self._follow_back(state)
+                self._follow_back(state, owner)
 
-    def _follow_back(self, state: Hashable) -> None:
+    def _follow_back(self, state: Hashable, owner: str) -> None:
         if parents_of(self._problem) is None:
             return
         graph, path = BackwardRows(self._problem), [state]
@@ -105,7 +109,7 @@ class StateTexts:
                     growth.check(len(path), path[-1], path)
         except InputError as error:
             raise InputError(
-                f"the target has {shown(state)}, which is not reached in {self._name}: {error}"
+                f"{owner} has {shown(state)}, which is not reached in {self._name}: {error}"
             ) from None
 
     @cached_property
@@ -188,9 +192,14 @@ class StateTexts:
         return state
 
 
-def _kinds_of(state: Any) -> set[str]:
-    """The kinds of a state and of all parts of it; equal numbers of two kinds are one."""
+def _kind(state: Any) -> str:
+    """The kind of a state; equal numbers of two kinds are one."""
     if isinstance(state, Number | np.bool_):
-        return {"numbers"}
+        return "numbers"
     kind = next((base.__name__ for base in (str, bytes) if isinstance(state, base)), None)
-    return {kind or type(state).__name__}.union(*map(_kinds_of, parts_of(state)))
+    return kind or type(state).__name__
+
+
+def _kinds_of(state: Any) -> set[str]:
+    """The kinds of a state and of all parts of it."""
+    return {_kind(state)}.union(*map(_kinds_of, parts_of(state)))

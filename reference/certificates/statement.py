@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from reference.certificates.betting import Interval
 from reference.errors import InputError
-from reference.text import html_page
+from reference.text import html_page, nearest_text
 
 # The regimes, by the knowledge of problem and sampler: see docs/certify.md.
 Regime = Literal["E", "Z", "S", "N"]
@@ -45,23 +45,29 @@ class Line:
         return self.value if isinstance(self.value, str) else small(self.value)
 
 
-def small(value: Fraction | float, *, down: bool | None = None) -> str:
-    """A number with six significant digits, rounded to the nearest or outward.
+def small(value: Fraction | float, *, down: bool | None = None, digits: int = 6) -> str:
+    """A number with some significant digits, rounded to the nearest or outward.
 
     Args:
         value: the number.
         down: True to round down, False to round up; None for the nearest.
+        digits: their number.
     """
     if isinstance(value, int) or (isinstance(value, Fraction) and value.denominator == 1):
         return str(value)
-    text = f"{float(value):.6g}"
+    text = f"{float(value):.{digits}g}"
     if down is None or not math.isfinite(value) or value in (0, 1):
-        return text
+        return nearest_text(value, digits)
     wrong = Fraction(text) > Fraction(value) if down else Fraction(text) < Fraction(value)
     if wrong:
-        step = Fraction(10) ** (math.floor(math.log10(abs(float(value)))) - 5)
-        text = f"{float(Fraction(text) + (-step if down else step)):.6g}"
+        step = Fraction(10) ** (math.floor(math.log10(abs(float(value)))) + 1 - digits)
+        text = f"{float(Fraction(text) + (-step if down else step)):.{digits}g}"
     return text
+
+
+def at_most(bound: float, digits: int = 2) -> str:
+    """An upper bound with so many significant digits."""
+    return small(bound, down=False, digits=digits)
 
 
 @dataclass(frozen=True, repr=False)

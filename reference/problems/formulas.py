@@ -22,9 +22,10 @@ from reference.problems.solutions import COUNT, INTEGER, Literals, Solution
 COMPILE = "compile it with c2d or d4, and give the circuit (.nnf)"
 # The weight of a literal, as in the model counting competition; for c2d it is a comment.
 WEIGHT = re.compile(r"c\s+p\s+weight\s+(-?[0-9]+)\s+(\S+)\s+0\s*", re.ASCII)
-# What begins as a weight, here or for other programs; and the variables by which others count.
-WEIGHTED = re.compile(r"c\s+(p\s+weights?\s|weights?\s+[-+.0-9])")
-KEPT = re.compile(r"c\s+(ind|p\s+show)\s")
+# What begins as a weight, here or for other programs, in whatever case, as no comment does; and the
+# variables by which others count.
+WEIGHTED = re.compile(r"c\s+(p\s+weights?\s|weights?\s+[-+.0-9])", re.IGNORECASE)
+KEPT = re.compile(r"c\s+(ind|p\s+show)\s", re.IGNORECASE)
 # Decisions between two looks at the clock.
 LOOKED = 1_024
 

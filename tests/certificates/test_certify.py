@@ -18,6 +18,7 @@ from reference.certificates.statement import Line, small
 from reference.fields.field import RATIONAL
 from reference.policies import BackwardPolicy
 from reference.problems import Grid
+from reference.text import number_text
 from tests.certificates.problems import DAG, ENDS, GRID, Fork, Words, balanced, half, noisy, other
 
 WEIGHTS = np.random.default_rng(0).random((3, 3, 3))
@@ -140,6 +141,16 @@ def test_log_z_is_summed_where_the_states_are_few() -> None:
     assert log_z.width < 1e-12
 
 
+@pytest.mark.parametrize(
+    ("problem", "kind"),
+    [(Words, "bound"), (other(log_z=lambda p: math.log(20)), "as given"), (GRID, "bound")],
+)
+def test_a_log_z_that_a_users_problem_tells_is_as_given(problem: Any, kind: str) -> None:
+    rows = policy if problem is GRID else half
+    report = pdai.certify(rows, problem, regime="Z", samples=64).report
+    assert report["log Z, nats"].endswith(f"({kind})")
+
+
 @pytest.mark.catches(
     "With neither log Z nor target samples, the mean at the floor of Z bounds TV from above.",
     "reference/certificates/regimes.py",
@@ -192,6 +203,21 @@ def test_an_object_that_draws_the_same_again_is_refused(regime: Any) -> None:
     pdai.certify(Reseeded(None), samples=20_000, **asked)
     with pytest.raises(InputError, match="Reseeded: draw gives the same trajectories again"):
         pdai.certify(Reseeded(0), samples=20_000, **asked)
+
+
+class Explorer(Fork):
+    """Ends in 0 more often than its numbers say."""
+
+    def draw(self, count: int, *, labels: bool = False) -> Any:
+        return self._of((self.rng.random(count) >= self.p + 0.1).astype(int), 0.0)
+
+
+def test_an_object_whose_numbers_are_not_those_of_its_draws_is_refused() -> None:
+    """By its numbers, TV was at most 0.002, where it is 0.1."""
+    asked: Any = {"law": {0: 1, 1: 1}, "samples": 20_000, "width": 0.0}
+    assert pdai.certify(Fork(0.5), **asked).interval.high < 0.002
+    with pytest.raises(InputError, match="by the log-probabilities, and that of terminals in"):
+        pdai.certify(Explorer(0.5), **asked)
 
 
 def steps_back(state: Any) -> list[Any]:
@@ -265,6 +291,12 @@ def test_certificates_show_themselves_and_small_numbers_as_small_ones() -> None:
     assert small(Fraction(2, 3), down=True) == "0.666666"
     assert small(Fraction(2, 3), down=False) == "0.666667"
     assert small(1e-9 + 1e-17, down=False) == "1.00001e-09"
+    assert small(1.249e-13, down=False, digits=2) == "1.3e-13"
+    assert [small(x) for x in (0.0, 1.0, 1 - 5e-8)] == ["0", "1", "1 - 5e-8"]
+    assert small(1 + 2.0**-30, digits=3) == "1 + 9.31e-10"
+    assert small(Fraction(1, 10**400)) == "1e-400"
+    assert small(1 - Fraction(1, 10**40)) == "1 - 1e-40"
+    assert number_text(Fraction(99_999, 100_000)) == "1 - 0.00001"
     assert Line("x", Interval(1 / 3, 2 / 3), "bound").text() == "[0.333333, 0.666667]"
 
 

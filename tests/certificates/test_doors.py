@@ -232,6 +232,10 @@ REFUSED: list[tuple[dict[str, str], str, str]] = [
     ),
     ({"s.jsonl": "[1]\nnone\n", "l.csv": "a,1\n"}, "s.jsonl --law l.csv", "line 2 is no JSON"),
     ({"s.jsonl": "null\n", "l.csv": "a,1\n"}, "s.jsonl --law l.csv", "line 1 has null"),
+    *(
+        ({"s.csv": text, "l.csv": "a,1\n"}, "s.csv --law l.csv", "its header once more among its")
+        for text in ("terminal\na\na\nterminal\na\n", "state,log_reward\na,0\n" * 2 + "a,0\n" * 9)
+    ),
     (
         {"s.jsonl": '{"x": 1}\n', "l.csv": "a,1\n"},
         "s.jsonl --law l.csv",

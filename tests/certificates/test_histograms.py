@@ -39,7 +39,7 @@ def lines_of(counts: dict[str, int]) -> list[str]:
 @pytest.mark.catches(
     "Sorted lines are taken for draws in their order.",
     "reference/certificates/histograms.py",
-    "if len(samples) - equal == len(totals) and _chance_together(totals) <= SORTED:",
+    "if len(samples) - equal[0] == len(totals) and _chance_together(totals) <= SORTED:",
     "if False:",
     by="refusal",
 )
@@ -147,20 +147,23 @@ def test_draws_that_happen_to_be_sorted_keep_their_order() -> None:
 @pytest.mark.catches(
     "Samples that are there twice are taken for independent draws.",
     "reference/certificates/histograms.py",
-    "    if place := _again(samples, totals):",
-    "    if place := 0:",
-    by="refusal",
+    "    if again := _again(places, np.array([*totals.values()])):",
+    "    if again := None:",
 )
 def test_samples_that_come_again_are_refused(tmp_path: Path) -> None:
     """With a seed in the sampler, the uniform one of 2,000 values had TV of at least 0.5."""
     law = dict.fromkeys(range(2_000), 1)
-    with pytest.raises(InputError, match="first samples come again from sample 1,001 on"):
+    with pytest.raises(InputError, match="from sample 1 on come again from sample 1,001 on"):
         assert_law(lambda count: np.random.default_rng(0).choice(2_000, count), law, within=0.03)
     draws = np.random.default_rng(0).choice(2_000, 5_000).tolist()
     (tmp_path / "x.csv").write_text("\n".join(map(str, draws + draws)))
     with pytest.raises(InputError, match=r"x\.csv'.* come again from sample 5,001 on"):
         pdai.certify(tmp_path / "x.csv", law={str(x): 1 for x in law})
-    for right in (["a"] * 99, ["a", "b", "b"] * 99, draws, [0, 1] * 9 + draws):
+    # Workers, of which the second and the third share a seed; then in turns.
+    first, second, *_ = np.split(np.array(draws), 5)
+    with pytest.raises(InputError, match=r"sample 1,001 on come again from sample 2,001 on"):
+        random_order("x", [*first, *second, *second])
+    for right in (["a"] * 99, ["a", "b", "b"] * 99, draws, [0, 1] * 9 + draws, sorted(draws) * 2):
         assert random_order("x", right)[0] is None
 
 
@@ -170,6 +173,10 @@ def test_correlated_samples_are_noted_and_keep_their_order() -> None:
     order, (note,) = random_order("x", np.repeat(places, 2).tolist())
     assert order is None
     assert "neighbours are equal 4,0" in note
+    # Of three workers with one seed, each gives four in its turn.
+    turns = RANDOM.integers(0, 5_000, (1_000, 1, 4)).repeat(3, axis=1).ravel()
+    _, (note,) = random_order("x", turns.tolist())
+    assert "samples 4 apart are equal 8,0" in note
 
 
 @pytest.mark.parametrize("count", [-1, 1.5, True, None, "1e3", "-2", "", "²"])

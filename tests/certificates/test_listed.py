@@ -200,6 +200,11 @@ def test_a_wrong_law_is_refused(path: Path, text: str, message: str) -> None:
                 *(("0.0", "-0.0"), ("1e-5", "1e-05"), ("0.00001", "1e-05"), ("1e50", "1.0e50")),
             )
         ),
+        *(
+            ([new, "a", "b"] * 9, {"law": FAIR}, "may stand for a missing one: leave such")
+            for new in (None, float("nan"), np.float32("nan"), pandas.NA, "", "NaN", "N/A")
+        ),
+        (np.array([0.5, 0.1] * 9, np.float16), {"law": {0.5: 1, 0.1: 1}}, "an array of float16"),
         (np.ma.masked_array(["a", "b"], [0, 1]), {"law": FAIR}, "the samples: entries are masked"),
         (["x", "a"], {"law": FAIR}, "1 of 2 samples are not in the target, such as 'x'"),
         ([], {"law": FAIR}, "0 samples are given, but at least two are needed"),

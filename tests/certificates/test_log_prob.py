@@ -18,6 +18,7 @@ from tests.command_lines import answer
 
 FAIR = {"a": 1, "b": 1, "c": 2}
 WRONG = {"a": 0.26, "b": 0.25, "c": 0.49}
+ALONE = "TV of terminals by the samples alone"
 
 
 def log_prob(x: str) -> float:
@@ -95,6 +96,21 @@ def test_samples_of_another_temperature_than_their_log_prob_are_refused(power: f
     samples = np.random.default_rng(0).choice([*FAIR], 20_000, p=chances / chances.sum())
     with pytest.raises(InputError, match=r"probability .* by their log_prob: give that of the"):
         pdai.certify(samples, law=FAIR, log_prob=lambda x: math.log(FAIR[x] / 4))
+
+
+def test_samples_beside_the_log_prob_of_their_target_are_refused() -> None:
+    """By the log-probabilities, TV was at most 0.0008, where it is 11/600."""
+    law = {"a": 1, "b": 2, "c": 3}
+
+    def made(*chances: float) -> Any:
+        samples = np.random.default_rng(1).choice([*law], 20_000, p=chances)
+        beside = pdai.certify(samples, law=law, log_prob=lambda x: math.log(law[x] / 6))
+        assert pdai.certify(samples, law=law).interval == beside.value(ALONE)
+        return beside
+
+    assert made(1 / 6, 1 / 3, 1 / 2).interval.high < 0.0008
+    with pytest.raises(InputError, match=r"\[0, 0.0007\d*\] by the log-.* in \[0.003\d*, 0.04"):
+        made(0.185, 0.315, 0.5)
 
 
 def test_a_state_has_one(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Files of samples: text is text until the problem reads it, and what is no sample is named."""
 
 import ast
+import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -92,11 +93,11 @@ def test_a_text_that_is_no_state_is_refused(
         certify_lines(lines, problem, target=["001", "010"], max_states=3)
 
 
-@pytest.mark.parametrize("target", [["00"], [1], [np.str_("001")], [["0", "0", "1"]]], ids=repr)
+@pytest.mark.parametrize("target", [["00"], [1], [b"001"], [["0", "0", "1"]]], ids=repr)
 def test_a_target_of_states_that_no_file_can_hold_is_refused(
     target: Any, certify_lines: Any
 ) -> None:
-    with pytest.raises(InputError, match=r"not terminal in Bits|files? are read as|not hashable"):
+    with pytest.raises(InputError, match=r"not terminal in Bits|states are read as|not hashable"):
         certify_lines(["001"] * 9, Bits, target=target, max_states=3)
 
 
@@ -132,6 +133,40 @@ def test_a_target_that_is_not_reached_by_the_parents_is_refused(certify_lines: A
     certify_lines(STRINGS, problem, target=STRINGS, max_states=3)
     with pytest.raises(InputError, match="has '0x0', which is not reached in Reversed: parents"):
         certify_lines(STRINGS, problem, target=[*STRINGS, "0x0"], max_states=3)
+
+
+@pytest.mark.parametrize(
+    ("samples", "words"),
+    [
+        (np.array([[*x] for x in STRINGS]), r"the sampler has \('0', .*, but states are read as"),
+        (["0x0", *STRINGS], "the sampler has '0x0', which is not reached in Bits"),
+        ([x + " " for x in STRINGS], "'000 ' is not in the target, but '000' is"),
+    ],
+)
+def test_samples_beside_a_target_are_states_as_it_has_them(samples: Any, words: str) -> None:
+    """Where states are not listed, TV of each was at least 0.9, and is 0."""
+    problem = other("Bits", children=lambda _, s: [s + c for c in "01"] if len(s) < 3 else [])
+    with pytest.raises(InputError, match=words):
+        pdai.certify(samples, problem, target=STRINGS, max_states=3)
+
+
+def test_trajectories_that_were_drawn_with_more_exploration_are_refused(tmp_path: Path) -> None:
+    """By their numbers, TV was at most 0.0008, where that of terminals is 0.045."""
+    problem, path = other(reward=lambda _, x: 2 ** x.count("a")), tmp_path / "recorded.csv"
+
+    def made(exploration: float) -> Any:
+        draws = np.random.default_rng(0).random((20_000, 3)) < 2 / 3 - exploration / 6
+        lines = ["terminal,log_p_f,log_p_b,log_reward"]
+        for row in draws.tolist():
+            log_reward = sum(row) * math.log(2)
+            word = "".join("ba"[is_a] for is_a in row)
+            lines.append(f"{word},{log_reward - math.log(27)},0,{log_reward}")
+        path.write_text("\n".join(lines))
+        return pdai.certify(path, problem)
+
+    assert made(0.0).interval.high < 0.0008
+    with pytest.raises(InputError, match=r"TV of trajectories .* with its temperature and explor"):
+        made(0.2)
 
 
 def test_a_text_of_two_states_is_refused_unless_the_problem_reads_it(certify_lines: Any) -> None:

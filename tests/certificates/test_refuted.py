@@ -12,8 +12,9 @@ import pytest
 import pdai
 from pdai.certifying.proofs import bare_proof
 from reference.certificates import check_bare, find_checker, run_checker, write_bare
-from reference.certificates.refuted import BareHeader, open_bare
+from reference.certificates.refuted import OTHER, BareHeader, open_bare
 from reference.certificates.sampled import BETS, GRAIN
+from reference.errors import InputError
 from tests.certificates.mutants import CHECKER
 from tests.certificates.samples import BARE_DRAWN, RIGHT_BARE, WRONG_BARE, each_changed
 
@@ -111,6 +112,7 @@ CHANGES: dict[str, Callable[[str], str]] = {
     "a leading zero": lambda text: text.replace("level 1", "level 01"),
     "no label": lambda text: re.sub(r" \| .*", "", text, count=1),
     "another name": lambda text: text.replace("trace", "traces"),
+    "two values of one label": lambda text: text.replace("| value 1", "| value 0", 1),
     "another version": lambda text: text.replace("bare 1", "bare 2", 1),
 }
 
@@ -120,6 +122,11 @@ def test_control_other_changes_are_refused(path: Path, name: str) -> None:
     other = CHANGES[name](RIGHT_BARE[0])
     assert other != RIGHT_BARE[0]
     assert verdict(path, other) != "accepted"
+
+
+def test_a_law_has_no_value_of_the_name_of_all_others(path: Path) -> None:
+    with pytest.raises(InputError, match="'any other value' is what no law lists"):
+        write_bare(path, {**LAW, OTHER: Fraction(1)}, ["a"], 0.25)
 
 
 def test_a_sampler_that_is_right_is_not_refuted(path: Path) -> None:

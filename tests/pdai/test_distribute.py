@@ -35,6 +35,7 @@ from pdai.distributed.comparison import Comparison, compare
 from pdai.distributed.engine import LocalProcesses, dask_executor
 from pdai.distributed.experiment import RunsFailedError, begin, proceed, run_all
 from pdai.distributed.plan import Distributed, Plan, Streamed, plan_from_json
+from pdai.show.tables import comparison_table
 from reference import InputError
 from reference.certificates import Terminal, check_certificate, confirm_problem, open_certificate
 from tests.command_lines import answer, command, environment, parameters
@@ -82,6 +83,8 @@ def test_the_aggregate_learns_the_product_within_what_n6_allows(
     assert tv_of(made, "aggregate") < 0.05
     assert tv_of(made, "aggregate") <= made.predicted[0] < 1
     assert tv_of(made, "direct") <= made.direct_bound[0] < 1
+    rows = dict(zip(*(column.cells for column in comparison_table(made).columns[:2]), strict=True))
+    assert float(rows["TV that residuals allow"]) >= made.predicted[0]
     # Equal trajectories: those of all clients and of the aggregate.
     drawn = dict(made.trajectories)
     assert drawn.pop("direct") == sum(drawn.values()) == 3 * 600 * 16

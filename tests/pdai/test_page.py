@@ -6,6 +6,7 @@ import shutil
 from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,10 @@ from pdai.show.page.chart import Chart, Point, Series, svg
 from pdai.show.page.elements import plain, table, tag, written
 from pdai.show.page.entries import Entry
 from pdai.show.page.laws import law_chart
+from pdai.show.page.sections import certificate_words
 from pdai.show.progress import QUIET
+from reference.certificates.betting import Interval
+from reference.certificates.statement import Certificate
 from reference.errors import InputError
 from tests.browser import WHY_NOT, Browser
 
@@ -223,6 +227,12 @@ def test_a_run_that_is_not_finished_is_refused(runs: dict[str, Path], tmp_path: 
     (folder / "seal.json").unlink()
     with pytest.raises(InputError, match=r"cut' is not finished: continue it with"):
         pdai.report(folder, tmp_path / "r.html")
+
+
+def test_a_certified_interval_is_rounded_outward() -> None:
+    made = Certificate("Z", Interval(0.1234567, 0.2345671), "trajectories", 1e-6, 9, (), ())
+    entry: Any = SimpleNamespace(computed=SimpleNamespace(certificate=made))
+    assert certificate_words(entry).endswith("in [0.123456, 0.234568]")
 
 
 def test_a_random_latent_has_no_certificate_and_the_page_says_why(tmp_path: Path) -> None:

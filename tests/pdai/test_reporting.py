@@ -20,7 +20,7 @@ from fast.measure.expectations import Expectation
 from fast.measure.report import Figures, Report
 from fast.runs.audit import Audit
 from pdai.show.progress import Bar
-from pdai.show.tables import expectations_table, report_table
+from pdai.show.tables import audit_table, expectations_table, report_table
 from reference.metrics import Estimate
 from reference.problems import Grid, Lines
 
@@ -33,6 +33,8 @@ def test_a_certificate_counts_the_masses_of_p_b() -> None:
     }  # fmt: skip
     bent = Audit(**facts, backward_mass=(1.0, 2.0))
     assert 1 / 6 <= bent.certificate == math.tanh(math.log(2) / 4)
+    # 0.1715728..., rounded up.
+    assert "0.171573 (float64)" in printed(audit_table(bent))
     assert Audit(**facts, backward_mass=(Fraction(1), Fraction(1))).certificate == 0
 
 

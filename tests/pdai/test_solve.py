@@ -34,6 +34,7 @@ from reference.metrics import normalize, total_variation
 from reference.policies import BackwardPolicy, ForwardPolicy
 from reference.problems.base import enumerate_dag, enumerate_rewards
 from reference.problems.closed_form import Enclosure
+from reference.problems.grid import Cell
 from reference.problems.networks import Network
 from reference.solve import forward_from_backward
 from tests.command_lines import ROOT, answer, python
@@ -139,6 +140,28 @@ class Bounded(Shuffled):
 
     def sample(self, count: int, seed: int) -> list[str]:
         return ["abc"] * count
+
+
+class Coins:
+    """Coins that fall on 1 with probability 2/3, in closed form, or nearly so."""
+
+    initial = ""
+
+    def __init__(self, coins: int = 10, bias: float = 2 / 3, off: float = 0.0, more: str = ""):
+        self.coins, self.bias, self.off, self.more = coins, bias, off, more
+
+    def children(self, state: str) -> tuple[str, ...]:
+        return (state + "0", state + "1") if len(state) < self.coins else ()
+
+    def reward(self, terminal: str) -> int:
+        return int(2 ** terminal.count("1"))
+
+    def log_z(self) -> Enclosure:
+        return Enclosure(self.coins * math.log(3) + self.off, 1e-12)
+
+    def sample(self, count: int, seed: int) -> list[str]:
+        ones = np.random.default_rng(seed).random((count, self.coins)) < self.bias
+        return ["".join("01"[one] for one in row) + self.more for row in ones.tolist()]
 
 
 def solved(name: str, folder: Path, *options: str) -> Solved:
@@ -308,6 +331,17 @@ def test_a_closed_form_is_taken_where_there_are_too_many_states(
         (lambda: solve(Endless(), max_states=100), "100 states"),
         (lambda: solve(Fork(), max_states=0), "max_states"),
         (lambda: pdai.sampler(Bounded()), r"Bounded: log_z\(\) is 2.30\d*, but .* Enclosure"),
+        (
+            lambda: pdai.sampler(Coins(bias=0.5)),
+            "probability .* by R / Z: make reward",
+        ),
+        (
+            lambda: pdai.sampler(Coins(off=0.01)),
+            r"log_z\(\) is 10.99.* rewards of all 1,024",
+        ),
+        (lambda: pdai.sampler(Coins(more="1")), "sum to 1.8.*, more than 1: make reward"),
+        (lambda: pdai.sampler(Coins(more="2")), "sample draws '.*2', which is no terminal state"),
+        (lambda: pdai.sampler(Coins(40, off=-30)), "sum to .*, more than 1: make reward"),
         # Though nothing is trained.
         (lambda: pdai.sampler("lines", stps=100), "no option 'stps'"),
     ],
@@ -379,6 +413,21 @@ def test_what_is_no_graph_has_no_probability_in_a_closed_form(tmp_path: Path) ->
     assert (run.log_prob(drawn) < 0).all()
     with pytest.raises(InputError, match=r"parents=\(2, 1, 0\)"):
         run.log_prob([Network((2, 1, 0), True)])
+    grid = solve("grid", side=4, way="closed-form", out=tmp_path / "grid")
+    with pytest.raises(InputError, match=r"99.* is no terminal state of grid"):
+        grid.log_prob([Cell((99, 0), True)])
+
+
+def test_a_closed_form_of_ones_own_is_not_said_to_be_proved(tmp_path: Path) -> None:
+    made = pdai.sampler(Coins(), out=tmp_path / "few")
+    assert "which is not proved" in made.run.report.notes[0]
+    assert made.log_prob(["1" * 10]) == pytest.approx(10 * math.log(2 / 3))
+    for other in ("2" * 10, "1" * 11):
+        with pytest.raises(InputError, match=f"{other}' is no terminal state"):
+            made.log_prob([other])
+    made = pdai.sampler(Coins(40), out=tmp_path / "many")
+    with pytest.raises(InputError, match=r"Coins has more than 20,000 states, and no parents"):
+        made.log_prob(["1" * 40])
 
 
 NO_JAX = """

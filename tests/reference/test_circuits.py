@@ -192,6 +192,8 @@ FORMULAS = [
     ("c p weight 1 nan 0\np cnf 1 0\n", "must be c p weight LITERAL DECIMAL 0"),
     ("c p weight 1 0.5\np cnf 1 0\n", "must be c p weight LITERAL DECIMAL 0"),
     ("c weights 0.5 0.5\np cnf 1 0\n", "must be c p weight LITERAL DECIMAL 0"),
+    ("c p Weight 1 0.5 0\np cnf 1 0\n", "must be c p weight LITERAL DECIMAL 0"),
+    ("c IND 1 0\np cnf 2 1\n1 2 0\n", "counts solutions by 1 of its variables"),
     ("c ind 1 0\np cnf 2 1\n1 2 0\n", "counts solutions by 1 of its variables"),
     ("c p show 2 0\np cnf 2 0\n", "counts solutions by 1 of its variables"),
     ("c p weight 1 0.5 0\np cnf 1 0\n", "1 has a weight, and -1 has none"),

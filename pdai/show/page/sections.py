@@ -13,7 +13,7 @@ from pdai.show.page.laws import state_tables
 from pdai.show.page.lifts import lift_picture
 from pdai.show.page.posteriors import feature_figures
 from pdai.show.tables import contexts_table, expectations_table, report_table
-from reference.certificates.statement import REGIMES, Certificate
+from reference.certificates.statement import REGIMES, Certificate, Line, small
 
 
 def run_section(entry: Entry) -> Element:
@@ -79,9 +79,8 @@ def certificate_words(entry: Entry) -> str:
 
 def _value(certificate: Certificate) -> str:
     if certificate.tv is not None:
-        return f"TV = {float(certificate.tv):.3g}, exact"
-    low, high = (number_text(end) for end in certificate.interval)
-    return f"TV of {certificate.of} in [{low}, {high}]"
+        return f"TV = {small(certificate.tv, digits=3)}, exact"
+    return f"TV of {certificate.of} in {Line('', certificate.interval, 'bound').text()}"
 
 
 def _rich(entry: Entry, printed: Table) -> Element:
