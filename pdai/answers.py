@@ -48,7 +48,7 @@ def posterior(
 
     Args:
         data: the path of a CSV file, a pandas frame, or a matrix.
-        outcome: the column that the others explain; without one, the posterior is of graphs.
+        outcome: the column that the others explain; without one, the posterior is over graphs.
         score: of graphs: `bge` for numbers, `bdeu` for categories; `auto` decides, or asks.
         max_parents: of graphs: the largest number of parents; no limit by default.
         forbid: edges that no graph has, as "a -> b" or ("a", "b").
@@ -63,7 +63,7 @@ def posterior(
     table = table_from(data)
     if outcome is None:
         if prior != "zellner":
-            raise InputError(f"prior is {prior!r}, but is of an outcome: name one, or leave it out")
+            raise InputError(f"prior is {prior!r}, but needs an outcome: name one, or leave it out")
         chosen = choose_score(table, score)
         law = GraphPosterior.from_table(table, chosen, max_parents, forbid, require, progress)
         return GraphAnswer(table, chosen, law)
@@ -71,7 +71,7 @@ def posterior(
     for name, value in {**given, "score": "" if score == "auto" else score}.items():
         if value not in (None, (), [], ""):
             raise InputError(
-                f"{name} is {value!r}, but is of graphs, and there is an outcome, {outcome!r}: "
+                f"{name} is {value!r}, but is for graphs, and there is an outcome, {outcome!r}: "
                 "leave out one of the two"
             )
     if not outcome:

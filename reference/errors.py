@@ -51,8 +51,8 @@ def naming_extras() -> Iterator[None]:
         if name not in TRAIN:
             raise
         raise InputError(
-            f"this needs {name}, which the judge alone does not bring: pip install 'pdai[train]' "
-            "(in a clone, pip install -c constraints.txt -e '.[train]')"
+            f"this needs {name}, which is not installed: in the clone, run "
+            "pip install -c constraints.txt -e '.[train]'"
         ) from None
 
 

@@ -81,7 +81,7 @@ class Certify(CertifyOptions, Accepting):
         if self.table is not None:
             if not made.table:
                 raise InputError(
-                    f"--table is of terminal states that are enumerated, but this is regime "
+                    f"--table needs enumerated terminal states (regime E), but this is regime "
                     f"{made.regime}: leave it out"
                 )
             from pdai.show.sample_tables import csv_table

@@ -95,14 +95,14 @@ class SampleRun(Accepting):
             )
         if is_table and (self.exact or self.certificate is not None):
             raise InputError(
-                f"--format {self.format} is of what a trained run draws, with log p_F: leave out "
+                f"--format {self.format} writes draws of a trained run, with log p_F: leave out "
                 "--exact and --certificate"
             )
         other = self.exact or self.certificate or (self.run_folder and is_solved(self.run_folder))
         if self.correct and other:
-            raise InputError("--correct is of what a trained run draws: leave it, or --exact, out")
+            raise InputError("--correct needs draws of a trained run: leave it, or --exact, out")
         if self.exact and self.certificate is not None:
-            raise InputError("--exact is of runs: leave it out beside --certificate")
+            raise InputError("--exact needs a run: leave it out beside --certificate")
         if self.out is not None and not is_table:
             raise InputError("--out needs --format csv, json or parquet: give one of them")
         if self.out is None and self.format == "parquet" and sys.stdout.isatty():

@@ -119,11 +119,11 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
             if self.resume is not None and config != configure(USUAL):
                 raise InputError(
                     "--resume continues a run with the options it began with: leave the problem "
-                    "and its options away, or train anew without --resume"
+                    "and its options out, or train anew without --resume"
                 )
             if self.resume is None and (self.steps or self.accept_changed):
                 raise InputError(
-                    "--steps and --accept-changed before a problem are of --resume RUN: name the "
+                    "--steps and --accept-changed before a problem need --resume RUN: name the "
                     f"problem first, as pdai train {USUAL} --steps 500"
                 )
             done = _train(config, self.resume, self.steps, self.accept_changed, self.process)

@@ -29,6 +29,7 @@ from reference.certificates.rows import exact_row
 from reference.errors import InputError
 from reference.exact_flows import Backward, ExactFlows, GraphArrays, Scaled
 from reference.fields.field import RATIONAL
+from reference.loading import name_of
 from reference.marginals import marginal
 from reference.metrics import normalize, total_variation
 from reference.policies import BackwardPolicy, ForwardPolicy
@@ -472,6 +473,7 @@ def test_the_ladder_ends_in_training(tmp_path: Path) -> None:
         ("lines", {"target": "sparse", "peaks": (1, 3)}, "--peaks 1 3`"),
         ("grid", {"side": 2000}, "is exact, without training: it has a closed form"),
         ("custom", {"problem": "tests.pdai.test_solve:Fork"}, "is exact within seconds, without"),
+        ("custom", {"problem": name_of(lambda: Fork())}, "`pdai.solve` on this problem is exact"),
         ("custom", {"problem": "tests.pdai.test_solve:Endless"}, None),
         ("custom", {"problem": "tests.pdai.test_solve:Cycle"}, None),
         ("sets", {"parts": 2, "factors": (0,)}, None),

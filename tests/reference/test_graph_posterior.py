@@ -234,8 +234,8 @@ REFUSED = [
     (GOOD, ["--forbid", "a b"], "must be written 'a -> b'"),
     (GOOD, ["--draws", "5"], "add --out"),
     (GOOD, ["--best", "0"], "best is 0"),
-    (GOOD, ["--prior", "hyper-g"], "is of an outcome"),
-    (GOOD, ["--outcome", "b", "--max-parents", "1"], "max_parents is 1, but is of graphs"),
+    (GOOD, ["--prior", "hyper-g"], "but needs an outcome"),
+    (GOOD, ["--outcome", "b", "--max-parents", "1"], "max_parents is 1, but is for graphs"),
     (GOOD, ["--outcome", "z"], "outcome is 'z'"),
     (",".join("abcdefghijklmnopqrstu") + "\n" + ",".join(["1.5"] * 21) + "\n", [], "at most 20"),
 ]
