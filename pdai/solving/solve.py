@@ -28,6 +28,7 @@ from reference.files import memory_of_machine, read_file, replace_file, sha256
 from reference.problems.base import MAX_NODES, enumerate_dag, enumerate_rewards, exact_reward
 from reference.problems.closed_form import ClosedForm, Enclosure
 from reference.sources import sources_of
+from reference.text import count_text
 from reference.user_code import called
 
 Floats = npt.NDArray[np.float64]
@@ -171,8 +172,8 @@ def _listed(
     states = task.states()
     if states > max_states:
         raise TooLargeError(
-            f"{task.short_name} has up to {states:,} states, and {max_states:,} are listed at most "
-            "(--max-states)"
+            f"{task.short_name} has up to {count_text(states)} states, and at most "
+            f"{max_states:,} are listed (--max-states)"
         )
     if states * BYTES_PER_STATE > memory_of_machine() // 2:
         raise TooLargeError(

@@ -308,6 +308,7 @@ def test_a_closed_form_is_taken_where_there_are_too_many_states(
         (lambda: solve("grid", p_b="uniforn"), "uniform"),  # type: ignore[arg-type]
         (lambda: solve(Endless(), max_states=100), "100 states"),
         (lambda: solve(Fork(), max_states=0), "max_states"),
+        (lambda: solve("torus", rows=120, columns=120), r"up to about 10\^6870\.\d\d states"),
         (lambda: pdai.sampler(Bounded()), r"Bounded: log_z\(\) is 2.30\d*, but .* Enclosure"),
         # Though nothing is trained.
         (lambda: pdai.sampler("lines", stps=100), "no option 'stps'"),
