@@ -168,7 +168,7 @@ def check_hashable(what: str, value: object) -> None:
         hash(value)
     except TypeError:
         raise InputError(
-            f"{what} is {shown(value)}, a {type(value).__name__} that is not hashable, so equal "
+            f"{what} is {shown(value)}, of type {type(value).__name__}, not hashable, so equal "
             "ones could not be recognised: use a tuple or a frozen dataclass"
         ) from None
 
