@@ -151,6 +151,10 @@ class Answer(ABC):
         """Independent draws, a row each, as a frame of 0 and 1 with a column for each feature."""
         return framed(self.draw_columns(count, seed))
 
+    def __repr__(self) -> str:
+        # Sums may take minutes, and are left out.
+        return f"{type(self).__name__}({self._data_facts()['data']})"
+
     def _data_facts(self) -> dict[str, str]:
         table = self.table
         return {

@@ -75,7 +75,7 @@ def sampler(
     *,
     p_b: Backward = "uniform",
     max_states: int = MAX_NODES,
-    out: Path | None = None,
+    out: str | Path | None = None,
     **options: Any,
 ) -> Sampler:
     """The first of these that is possible; stderr says which, and why.

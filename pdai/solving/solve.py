@@ -79,7 +79,7 @@ def solve(
     *,
     p_b: Backward = "uniform",
     way: Choice = "auto",
-    out: Path | None = None,
+    out: str | Path | None = None,
     max_states: int = MAX_NODES,
     **options: Any,
 ) -> Solved:
@@ -108,7 +108,7 @@ def solve(
         raise InputError(
             no_such(f"option of {task.name}", name, [part.name for part in fields(task)])
         )
-    folder = out or free_folder(default_folder(task))
+    folder = Path(out) if out else free_folder(default_folder(task))
     return write_solved(_answer(task, p_b, way, max_states), folder)
 
 

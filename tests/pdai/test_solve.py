@@ -371,7 +371,7 @@ def test_children_in_another_order_are_refused_even_for_one_sample(tmp_path: Pat
 
 
 def test_a_problem_that_is_a_tuple_is_not_that_of_its_class(tmp_path: Path) -> None:
-    assert len(solve(Strings(3), out=tmp_path / "3").law().labels) == 8
+    assert len(solve(Strings(3), out=str(tmp_path / "3")).law().labels) == 8
     assert len(solve(Strings, out=tmp_path / "1").law().labels) == 2
 
 

@@ -72,6 +72,7 @@ def test_edges_paths_and_best_graphs_are_those_of_all_graphs(
     law = law_of(path, score, nodes)
     answer = pdai.posterior(path)
     assert isinstance(answer, GraphAnswer)
+    assert "rows of" in repr(answer)
     assert answer.score.name == score
     assert answer.edges.to_numpy() == pytest.approx(shares(law, law), abs=1e-12)
     paths = shares(law, map(all_ancestors, law))

@@ -202,7 +202,7 @@ REFUSED: list[Row] = [
     ("metrics", lambda: fcs((ONE, ZERO), (ONE, ZERO), 3), "batch_size is 3"),
     ("metrics", lambda: fcs((ONE, ZERO), (ONE, ZERO), 1), r"batch \(1,\) has probability zero"),
     ("latent", lambda: lift(PATH, LISTS), "'a' is .*, of type list, not hashable"),
-    ("latent", lambda: lift(PATH, Additive(lambda s, w: [s], initial=[])), "'o' is .*, of type list"),
+    ("latent", lambda: lift(PATH, Additive(lambda s, w: [s], initial=[])), "'o' is .* type list"),
     ("lift", lambda: markov_projection(LIFTED, P_F), "not live on this lift"),
     ("lift", lambda: h_transform(LIFTED, ABOVE), "base of this lift"),
     ("lift", lambda: Sampler(LIFTED, P_F, ABOVE), "not live on this lift"),
