@@ -46,8 +46,8 @@ class AuditRun(Accepting):
 class SampleRun(Accepting):
     """Draw samples from a trained run: one state per line, a tab, and its log reward in nats.
 
-    Characters that cannot be printed, and backslashes, are escaped as in Python. As csv, json or
-    parquet there are also log p_F and log p_B of the trajectory that led to it.
+    Characters that cannot be printed, and backslashes, are escaped as in Python. csv, json and
+    parquet also have log p_F and log p_B of the trajectory that led to the state.
 
     Try:
         pdai sample runs/lines-gru-0 --count 100
@@ -68,12 +68,12 @@ class SampleRun(Accepting):
     out: Path | None = None
     """Write csv, json or parquet to this file, and not to stdout."""
     correct: int = 0
-    """Steps of a Markov chain from each sample of a trained run, whose invariant law is the
-    target."""
+    """Take each sample of a trained run through this many steps of a Markov chain, whose invariant
+    law is the target."""
     exact: bool = False
     """Sample the target itself, by rejection: where everything is enumerated."""
     certificate: Path | None = None
-    """Sample the table of this certificate file instead of a run: states alone."""
+    """Sample the table of this certificate file instead of a run; only states are printed."""
 
     def run(self) -> None:
         """Samples, and prints them to stdout, or writes a file."""
@@ -203,11 +203,11 @@ class Inspect:
     """
 
     problem: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MODULE:NAME")]
-    """Where the problem is; a class or function is called without arguments. Or a run folder."""
+    """The problem, whose class or function is called without arguments; or a run folder."""
     context: str = ""
     """The context of a conditional problem, by its name."""
     draw: Path | None = None
-    """Write a picture of the state graph here (up to 400 states)."""
+    """Write a picture of the state graph to this file (up to 400 states)."""
     colour: Literal["reward", "flow"] = "reward"
     """Quantity that the colours of the picture show."""
     max_nodes: int = 2_000_000
@@ -256,7 +256,7 @@ class Check:
     """Arithmetic of an environment, which decides how far log R may be off; float32 unless
     chosen."""
     seconds: float | None = None
-    """Begin no further graph of the search of a loss after this time; by default try all."""
+    """Seconds after which the search of a loss begins no further graph; by default it tries all."""
 
     def run(self) -> None:
         """Checks, and prints a table to stdout; exits with 1 for a loss that is wrong."""

@@ -85,15 +85,15 @@ def solve(
 ) -> Solved:
     """The exact sampler of a problem, in a new run folder; nothing is trained, and no JAX imported.
 
-    Where the states can be listed, flows come by one backward pass; where not, samples come from
-    the closed form of the problem, if it has one.
+    Where the states can be listed, one backward pass gives the flows; else samples come from the
+    closed form of the problem, if it has one.
 
     Args:
         problem: the name of a task, such as "six6"; a task; or a problem of your own, an object or
             class, or `module:Name`.
         p_b: the backward policy: uniform, or of most entropy, by which all trajectories to a
             terminal state are equally probable.
-        way: listed or closed-form to refuse the other way.
+        way: listed or closed-form to allow only this way.
         out: the run folder; by default runs/PROBLEM-solved, with a number if that exists.
         max_states: the largest number of states to list.
         options: the options of the task, by name.
