@@ -6,7 +6,7 @@ from typing import Any
 from fast.runs.display import Display, announce
 from fast.runs.files import free_folder
 from fast.runs.job import train as train_run
-from fast.tasks import task_meant
+from fast.tasks import problem_meant, task_meant
 from fast.training.compose import TrainConfig, configure
 from pdai.goal import train_until
 from pdai.run import Run
@@ -61,9 +61,9 @@ def inspect(problem: Any) -> Inspection[Any]:
     """A problem in numbers: its graph, its lift by the full history, its target.
 
     Args:
-        problem: a problem, a class of one, or `module:Name`.
+        problem: a problem, a class of one, `module:Name`, or the name of a task.
     """
-    return inspect_problem(as_problem(problem))
+    return inspect_problem(as_problem(problem_meant(problem)))
 
 
 @checked

@@ -198,12 +198,13 @@ class Inspect:
     No training and no JAX.
 
     Try:
-        pdai inspect reference.problems:Grid.minimal --draw grid.png
+        pdai inspect lines --draw lines.png
         pdai inspect my_module:MyProblem --draw mine.svg --colour flow
     """
 
     problem: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MODULE:NAME")]
-    """The problem, whose class or function is called without arguments; or a run folder."""
+    """The problem, whose class or function is called without arguments; the name of a task, such as
+    lines; or a run folder."""
     context: str = ""
     """The context of a conditional problem, by its name."""
     draw: Path | None = None
@@ -215,6 +216,7 @@ class Inspect:
 
     def run(self) -> None:
         """Inspects, and prints a table to stdout."""
+        from fast.tasks import problem_meant
         from pdai.loading import load
         from reference.inspection import inspect_problem
         from reference.loading import as_problem
@@ -225,7 +227,7 @@ class Inspect:
 
             check_picture(self.draw)
         is_run = Path(self.problem).is_dir()
-        own = load(self.problem).problem if is_run else self.problem
+        own = load(self.problem).problem if is_run else problem_meant(self.problem)
         problem = as_problem(own, self.context)
         with slow(f"enumerating {self.problem}"):
             inspection = inspect_problem(problem, self.max_nodes)

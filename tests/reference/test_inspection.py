@@ -107,6 +107,9 @@ def test_inspect_prints_exact_figures_and_writes_a_picture(
     # 26 + 26 states; M = 2 gives Fibonacci many paths.
     assert "317,810" in printed
     assert "breaks no rule" in printed
+    # By the name of a task, as in `pdai train`.
+    main(["inspect", "lines"])
+    assert "4,180" in capsys.readouterr().out
 
 
 def test_neither_inspecting_nor_exact_posteriors_import_jax(tmp_path: Path) -> None:
@@ -215,6 +218,7 @@ def test_rewards_beyond_float_range_keep_their_logarithm() -> None:
 
 
 def test_an_inspection_shows_its_figures_and_its_picture() -> None:
+    assert "Grid: states 8, edges 8" in repr(inspect_problem(Grid(2, 2)))
     shown = inspect_problem(Grid(2, 2))._repr_html_()
     assert ">states of the lift by the full history</th>" in shown
     assert "<svg" in shown
