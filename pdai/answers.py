@@ -49,16 +49,17 @@ def posterior(
     Args:
         data: the path of a CSV file, a pandas frame, or a matrix.
         outcome: the column that the others explain; without one, the posterior is over graphs.
-        score: of graphs: `bge` for numbers, `bdeu` for categories; `auto` decides, or asks.
-        max_parents: of graphs: the largest number of parents; no limit by default.
+        score: the score of graphs: `bge` for numbers, `bdeu` for categories; `auto` decides, or
+            refuses if it cannot.
+        max_parents: the largest number of parents of a node; no limit by default.
         forbid: edges that no graph has, as "a -> b" or ("a", "b").
         require: edges that every graph has.
-        prior: of an outcome: the prior of the coefficients.
-        progress: is told the share of a long sum that is done, and a word for it.
+        prior: the prior of the coefficients, with an outcome.
+        progress: called with the share of a long sum that is done, and a word for it.
 
     Raises:
-        InputError: if the data cannot be learned from, or an argument breaks a rule or belongs to
-            the other kind of posterior.
+        InputError: if nothing can be learned from the data, or an argument breaks a rule or
+            belongs to the other kind of posterior.
     """
     table = table_from(data)
     if outcome is None:

@@ -32,7 +32,7 @@ SHORT: dict[str, Any] = {"latent_size": 8, "hidden_layers": 1, "steps": 1, "batc
 def check(
     what: Any, problem: Any = None, precision: Precision | None = None, **options: Any
 ) -> Any:
-    """Checks a user's loss, network or environment exactly, and returns a report.
+    """Check a user's loss, network or environment exactly, and return a report.
 
     Args:
         what: a loss, dynamics or an environment, as an object, a class or a factory; or

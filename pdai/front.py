@@ -23,7 +23,7 @@ from reference.show import draw as draw_picture
 def train(
     problem: Any = None, *, environment: Any = None, display: Display = DISPLAY, **options: Any
 ) -> Run:
-    """Trains a sampler, in a new run folder.
+    """Train a sampler, in a new run folder.
 
     Args:
         problem: the name of a task, such as "six6"; a task; a configuration; or a problem of your
@@ -68,7 +68,7 @@ def inspect(problem: Any) -> Inspection[Any]:
 
 @checked
 def draw(what: Any, output: str | Path, **options: Any) -> Path:
-    """Draws a problem, a pointed DAG, a lift or a policy into a file; its ending gives the format.
+    """Draw a problem, a pointed DAG, a lift or a policy into a file; its ending gives the format.
 
     Args:
         what: a problem, `module:Name`, a `PointedDAG`, a `LiftedDAG` or a policy.

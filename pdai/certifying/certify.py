@@ -83,7 +83,7 @@ NEGLIGIBLE = 1e-9
 
 
 def certify(what: Any, problem: Any = None, **options: Any) -> Certificate:
-    """Certifies how close a sampler is to its target: TV exactly, or with a level of confidence.
+    """Certify how close a sampler is to its target: TV exactly, or with a level of confidence.
 
     The certificate has the first of these regimes that the inputs allow. E: everything is
     enumerated. Z: `log Z` is known or bounded. S: samples of the target are given. N: neither, so

@@ -52,7 +52,7 @@ class ExactPosterior:
     """The column that the others explain; without it, the posterior is over graphs."""
     score: Score = "auto"
     """Score of graphs. bge: for numbers; bdeu: for categories; auto: bdeu where all columns are
-    text, else bge, but asks where numbers look like categories."""
+    text, else bge; refused where numbers look like categories."""
     prior: Literal["zellner", "hyper-g"] = "zellner"
     """Prior of the coefficients of an outcome."""
     max_parents: int | None = None
