@@ -49,22 +49,23 @@ def posterior(
 
     Args:
         data: the path of a CSV file, a pandas frame, or a matrix.
-        outcome: the column that the others explain; without one, the posterior is of graphs.
-        score: of graphs: `bge` for numbers, `bdeu` for categories; `auto` decides, or asks.
-        max_parents: of graphs: the largest number of parents; no limit by default.
+        outcome: the column that the others explain; without one, the posterior is over graphs.
+        score: the score of graphs: `bge` for numbers, `bdeu` for categories; `auto` decides, or
+            refuses if it cannot.
+        max_parents: the largest number of parents of a node; no limit by default.
         forbid: edges that no graph has, as "a -> b" or ("a", "b").
         require: edges that every graph has.
-        prior: of an outcome: the prior of the coefficients.
-        progress: is told the share of a long sum that is done, and a word for it.
+        prior: the prior of the coefficients, with an outcome.
+        progress: called with the share of a long sum that is done, and a word for it.
 
     Raises:
-        InputError: if the data cannot be learned from, or an argument breaks a rule or belongs to
-            the other kind of posterior.
+        InputError: if nothing can be learned from the data, or an argument breaks a rule or
+            belongs to the other kind of posterior.
     """
     table = table_from(data)
     if outcome is None:
         if prior != "zellner":
-            raise InputError(f"prior is {prior!r}, but is of an outcome: name one, or leave it out")
+            raise InputError(f"prior is {prior!r}, but needs an outcome: name one, or leave it out")
         chosen = choose_score(table, score)
         law = GraphPosterior.from_table(table, chosen, max_parents, forbid, require, progress)
         return GraphAnswer(table, chosen, law)
@@ -72,7 +73,7 @@ def posterior(
     for name, value in {**given, "score": "" if score == "auto" else score}.items():
         if value not in (None, (), [], ""):
             raise InputError(
-                f"{name} is {value!r}, but is of graphs, and there is an outcome, {outcome!r}: "
+                f"{name} is {value!r}, but is for graphs, and there is an outcome, {outcome!r}: "
                 "leave out one of the two"
             )
     if not outcome:
@@ -151,6 +152,10 @@ class Answer(ABC):
     def sample(self, count: int, seed: int = 0) -> Any:
         """Independent draws, a row each, as a frame of 0 and 1 with a column for each feature."""
         return framed(self.draw_columns(count, seed))
+
+    def __repr__(self) -> str:
+        # Sums may take minutes, and are left out.
+        return f"{type(self).__name__}({self._data_facts()['data']})"
 
     def _data_facts(self) -> dict[str, str]:
         table = self.table

@@ -47,7 +47,9 @@ Parts.__doc__ = "The parts of a run, each with options of its own."
 # The options that --help shows in addition to the options of the task.
 COMMON: dict[str, Any] = {
     **{part: _choice(part) for part in ("dynamics", "loss")},
-    "parameters": Annotated[int, tyro.conf.arg(help="Parameters of the network, within 5 %.")],
+    "parameters": Annotated[
+        int, tyro.conf.arg(help="Parameters of the network, within 5 %; 0 for 40,000 or more.")
+    ],
     "steps": Annotated[int, tyro.conf.arg(help="Gradient steps.")],
     "batch": Annotated[int, tyro.conf.arg(help="Trajectories per step.")],
     "learning_rate": Annotated[float, tyro.conf.arg(help="Learning rate of the policy.")],

@@ -32,7 +32,7 @@ SHORT: dict[str, Any] = {"latent_size": 8, "hidden_layers": 1, "steps": 1, "batc
 def check(
     what: Any, problem: Any = None, precision: Precision | None = None, **options: Any
 ) -> Any:
-    """Checks a user's loss, network or environment exactly, and returns a report.
+    """Check a user's loss, network or environment exactly, and return a report.
 
     Args:
         what: a loss, dynamics or an environment, as an object, a class or a factory; or
@@ -72,9 +72,10 @@ def check(
         with jax.enable_x64(True) if precision == "float64" else nullcontext():
             environment = load_environment(name_of(what), own)
         return check_environment(own, environment, precision or "float32", **options)
+    of = f"the class {part.__name__}" if isinstance(part, type) else f"a {type(part).__name__}"
     raise InputError(
-        f"{what if isinstance(what, str) else 'this'} is of the type {type(part).__name__}, but "
-        "must be a Loss, an AbstractDynamics or an AbstractEnvironment: name one of these"
+        f"{what if isinstance(what, str) else 'this'} is {of}, but must be a Loss, an "
+        "AbstractDynamics or an AbstractEnvironment: name one of these"
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from fast.runs.display import Display, announce
 from fast.runs.files import free_folder
 from fast.runs.job import train as train_run
-from fast.tasks import task_meant
+from fast.tasks import problem_meant, task_meant
 from fast.training.compose import TrainConfig, configure
 from pdai.goal import train_until
 from pdai.run import Run
@@ -23,7 +23,7 @@ from reference.show import draw as draw_picture
 def train(
     problem: Any = None, *, environment: Any = None, display: Display = DISPLAY, **options: Any
 ) -> Run:
-    """Trains a sampler, in a new run folder.
+    """Train a sampler, in a new run folder.
 
     Args:
         problem: the name of a task, such as "six6"; a task; a configuration; or a problem of your
@@ -61,14 +61,14 @@ def inspect(problem: Any) -> Inspection[Any]:
     """A problem in numbers: its graph, its lift by the full history, its target.
 
     Args:
-        problem: a problem, a class of one, or `module:Name`.
+        problem: a problem, a class of one, `module:Name`, or the name of a task.
     """
-    return inspect_problem(as_problem(problem))
+    return inspect_problem(as_problem(problem_meant(problem)))
 
 
 @checked
 def draw(what: Any, output: str | Path, **options: Any) -> Path:
-    """Draws a problem, a pointed DAG, a lift or a policy into a file; its ending gives the format.
+    """Draw a problem, a pointed DAG, a lift or a policy into a file; its ending gives the format.
 
     Args:
         what: a problem, `module:Name`, a `PointedDAG`, a `LiftedDAG` or a policy.

@@ -147,7 +147,7 @@ def _check(config: TrainConfig) -> None:
     if run.seeds > 1 or run.devices > 1 or config.factors.frozen:
         raise InputError(
             f"tv with {run.seeds} seeds, {run.devices} devices and {len(config.factors.frozen)} "
-            "frozen runs: the rounds are of one sampler on one device; leave these away"
+            "frozen runs: the rounds are of one sampler on one device; leave these out"
         )
     target = Target(config.restricted(), STATES, SECONDS)
     if target.log_z() is None:

@@ -17,7 +17,7 @@ def load(folder: str | Path, *, accept_changed: bool = False, context: str = "")
     Args:
         folder: the run folder.
         accept_changed: whether parts of your own may have changed since; stderr and certificates
-            say so then.
+            then say so.
         context: the context in which the run of a conditional problem is looked at.
 
     Raises:

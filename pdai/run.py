@@ -141,7 +141,7 @@ class Run:
     def sample(
         self, count: int, *, seed: int = 0, of: int | None = None, correct: int = 0
     ) -> Samples:
-        """Samples terminal states, with a note on stderr if the run is not finished.
+        """Sample terminal states, with a note on stderr if the run is not finished.
 
         Args:
             count: the number of samples.
@@ -265,7 +265,7 @@ class Run:
     def train(
         self, steps: int, *, out: Path | None = None, display: Display = DISPLAY, **options: Any
     ) -> "Run":
-        """Trains further from these parameters, with a new schedule, in a new folder.
+        """Train further from these parameters, with a new schedule, in a new folder.
 
         Args:
             steps: the number of further steps.

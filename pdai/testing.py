@@ -29,14 +29,14 @@ def assert_law(
     level: float = 1e-9,
     most: int = 10_000_000,
 ) -> Certificate:
-    """Asserts that a sampler has a law, by as many draws as it takes.
+    """Assert that a sampler has a law, with as many draws as it takes.
 
     It draws until the certified TV is at most `within`, or the law is refuted. Look k has
     `level / 2^k`, so that over all looks together a right sampler is refused, or a sampler farther
     than `within` accepted, with probability at most `level`. No seed needs to be fixed.
 
     Args:
-        draw: gives that many fresh independent draws.
+        draw: a function; `draw(count)` gives that many fresh, independent draws.
         law: the weight of each value, a file of values and weights, a circuit, or `uniform`.
         support: the values of the uniform law.
         solutions: a formula or circuit whose solutions are the values, instead of the support.

@@ -60,7 +60,11 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(function)
     def checking(*args: P.args, **kwargs: P.kwargs) -> R:
-        for argument, value in signature.bind(*args, **kwargs).arguments.items():
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{name}() {error}") from None
+        for argument, value in bound.arguments.items():
             check_value(name, argument, value, hints().get(argument, Any))
         return function(*args, **kwargs)
 

@@ -51,8 +51,8 @@ def naming_extras() -> Iterator[None]:
         if name not in TRAIN:
             raise
         raise InputError(
-            f"this needs {name}, which the judge alone does not bring: pip install 'pdai[train]' "
-            "(in a clone, pip install -c constraints.txt -e '.[train]')"
+            f"this needs {name}, which is not installed: in the clone, run "
+            "pip install -c constraints.txt -e '.[train]'"
         ) from None
 
 
@@ -168,7 +168,7 @@ def check_hashable(what: str, value: object) -> None:
         hash(value)
     except TypeError:
         raise InputError(
-            f"{what} is {shown(value)}, a {type(value).__name__} that is not hashable, so equal "
+            f"{what} is {shown(value)}, of type {type(value).__name__}, not hashable, so equal "
             "ones could not be recognised: use a tuple or a frozen dataclass"
         ) from None
 

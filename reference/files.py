@@ -37,7 +37,7 @@ _ADVICE = {
     errno.EACCES: _FORBIDDEN,
     errno.EPERM: _FORBIDDEN,
     errno.ENAMETOOLONG: "choose a shorter name",
-    errno.ENOENT: "give one that exists, in a folder that exists",
+    errno.ENOENT: "check the path, and the folder that it is in",
     errno.EMFILE: "more files are open than allowed: raise the limit (ulimit -n)",
     errno.ENOTDIR: "what holds it is no folder: name a place in one",
     errno.EEXIST: "move away what is there",

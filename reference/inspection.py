@@ -53,6 +53,10 @@ class Inspection(NamedTuple, Generic[S]):
     entropy: float
     overlooked: int = 0
 
+    def __repr__(self) -> str:
+        # Thousands of rewards would bury the figures.
+        return f"Inspection({self.name}: {', '.join(map(' '.join, self.rows().items()))})"
+
     def rows(self) -> dict[str, str]:
         """Name and value of every figure, as text."""
         return {

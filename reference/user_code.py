@@ -156,7 +156,7 @@ def _as_refusal(owner: str, name: str, error: Exception, arguments: Iterable[obj
     call = f"{name}({', '.join(map(shown, arguments))})"
     return InputError(
         f"{owner}: {call} raises {type(error).__name__}, {plain(error, 300)} ({last.filename}, "
-        f"line {last.lineno}): fix it, or check that the argument is what it is for"
+        f"line {last.lineno}): fix it, or check that the argument is of the kind that it expects"
     )
 
 

@@ -253,7 +253,7 @@ class SRWMOptions(MatrixOptions):
     rotation: Rotation = "planes"
     """R: incommensurable rotations of d/2 planes, the same in a random basis, or the identity."""
     angle_scale: float = 1.0
-    """All angles of R are multiplied by it; those of 1 are up to a full turn per step."""
+    """Factor of all angles of R, which are up to a full turn per step at 1."""
     link: Link = "elu"
     """zeta: the normalised ELU, the soft-max, or the identity."""
     start: Start = "rank-one"

@@ -122,8 +122,8 @@ def resume(
             if kind_of(folder / "plot.png"):
                 raise InputError(
                     f"the run {str(folder)!r} is finished ({config.optimiser.steps:,} steps): look "
-                    f"at it with `pdai audit {folder}`, or train on, in another folder, with more "
-                    "--steps"
+                    f"at it with `pdai audit {folder}`, or train on, into a new folder, with "
+                    f"`pdai train --resume {folder} --steps N`, N above that"
                 )
             display.plot([folder], folder / "plot.png")
             return folder, Report.from_json(read_report(folder))

@@ -53,9 +53,10 @@ def read_json(path: Path) -> dict[str, Any]:
                     "whose runs are the folders in it: give one of these"
                 )
         made_by = PLANNED if path.name == "plan.json" else "`pdai train`"
+        why = f"has no {path.name}" if kind_of(folder) else "does not exist"
         raise InputError(
-            f"{str(folder)!r} has no {path.name}, so it is not a run folder of {made_by}: give the "
-            "folder that the command printed"
+            f"{str(folder)!r} {why}, so it is not a run folder of {made_by}: give the folder that "
+            "the command printed"
         )
     try:
         data = parsed_json(read_file(path, MOST_JSON))

@@ -17,6 +17,7 @@ from fast.training.state import TrainState
 from fast.training.trainer import Trainer
 from reference.errors import InputError, TooLargeError
 from reference.problems import ClosedForm, closed_form
+from reference.text import count_text
 
 
 class Setup(NamedTuple):
@@ -118,14 +119,14 @@ def _measured(
 def _check_unenumerated(dynamics: DynamicsOptions[Any], p_b: BackwardOptions, states: int) -> None:
     if p_b.reads_latent:
         raise InputError(
-            f"p_b lifted on {states:,} states: its mass bends the target, and can be "
+            f"p_b lifted on {count_text(states)} states: its mass bends the target, and can be "
             "summed on an enumerated problem only; use --p-b learned, a smaller instance, or raise "
             "--max-states"
         )
     if not dynamics.is_summable:
         name = name_of_part("dynamics", dynamics)
         raise InputError(
-            f"dynamics {name} on {states:,} states: its law is measured by "
+            f"dynamics {name} on {count_text(states)} states: its law is measured by "
             "counting where trajectories end, on an enumerated problem; use a smaller instance, or "
             "raise --max-states"
         )

@@ -166,7 +166,7 @@ class RewardReplay(UniformReplay):
 
 @dataclass(frozen=True)
 class AnnealedReplay(UniformReplay):
-    """Part of each batch is drawn backwards from remembered states, weighted for R^beta of now."""
+    """Part of each batch is drawn backwards from remembered states, weighted for R^beta now."""
 
     name: ClassVar[str] = "annealed"
     by_density: ClassVar[bool] = True

@@ -13,7 +13,15 @@ from reference.loading import name_of
 TASKS: dict[str, type[Task]] = {task.name: task for task in CONSTRUCTED}
 TASKS |= {task.name: task for task in (StructureTask, VariablesTask, CustomTask)}
 
-__all__ = ["TASKS", "CustomTask", "StructureTask", "Task", "VariablesTask", "task_meant"]
+__all__ = [
+    "TASKS",
+    "CustomTask",
+    "StructureTask",
+    "Task",
+    "VariablesTask",
+    "problem_meant",
+    "task_meant",
+]
 
 
 def task_meant(problem: Any) -> tuple[type[Task], dict[str, Any]]:
@@ -32,3 +40,9 @@ def task_meant(problem: Any) -> tuple[type[Task], dict[str, Any]]:
     if isinstance(problem, str) and ":" not in problem:
         raise InputError(no_such("problem", problem, TASKS) + ", or write module:Name")
     return CustomTask, {} if problem is None else {"problem": name_of(problem)}
+
+
+def problem_meant(problem: Any) -> Any:
+    """The problem of a task's name, with its default options; anything else as it is."""
+    named = isinstance(problem, str) and problem in TASKS
+    return TASKS[problem]().make_problem() if named else problem

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 class CustomTask(Task):
     """Your own problem: any class with initial, children(state) and reward(terminal).
 
-    It is enumerated. Networks see the number of a state, one-hot, or the result of the problem's
-    method features(state), if it has one: equally many numbers for each state. An environment of
-    your own is checked against the problem if that can be enumerated, and needs none.
+    The problem is enumerated. Networks see its features(state), equally many numbers for each
+    state; without that method they see the number of the state, one-hot. An environment of your
+    own needs no problem; it is checked against one that can be enumerated.
     """
 
     name: ClassVar[str] = "custom"

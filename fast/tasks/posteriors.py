@@ -129,7 +129,7 @@ class StructureTask(_Posterior):
 
     score: Score = "auto"
     """bge: for numbers, moved and scaled to mean 0 and variance 1; bdeu: for categories; auto: bge,
-    but asks where a file looks like categories."""
+    refused where a file looks like categories."""
     max_parents: int | None = None
     """Largest number of parents of a node; no limit by default."""
     order: Order = "fixed"

@@ -434,12 +434,14 @@ def _misplaced(shown: str, name: str, owner: type[Task], options: Mapping[str, A
                 chosen = name_of_part(part, choose(part, chosen).make())
             flag = part.replace("_", "-")
             return (
-                f"{shown} with {part} {chosen}, which has no such option: it is of --{flag} "
-                f"{' or '.join(owners)}; choose that, or leave {name} away"
+                f"{shown} with {part} {chosen}, which has no such option: it belongs to --{flag} "
+                f"{' or '.join(owners)}; choose that, or leave {name} out"
             )
+    parts = choose_parts(owner, options).values()
+    meant = nearest(name, {*CHOICES}.union(*(option_names(chosen.options) for chosen in parts)))
     if owners := _owners(TASKS, name):
-        return f"{name} is an option of {' and '.join(owners)}, and not of {owner.name}"
-    return f"there is no option {name!r}"
+        return f"{name} is an option of {' and '.join(owners)}, and not of {owner.name}{meant}"
+    return f"there is no option {name!r}{meant}"
 
 
 def _task_class(name: Any, source: str) -> type[Task]:

@@ -94,5 +94,5 @@ def check_contexts(config: TrainConfig, contexts: Contexts) -> None:
         if is_chosen:
             raise InputError(
                 f"{name} with {contexts.trained} contexts, which are trained side by side on one "
-                "device, by a network without these: leave it away, or train on one --context"
+                "device, by a network without these: leave it out, or train on one --context"
             )

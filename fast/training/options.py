@@ -134,8 +134,8 @@ class RunOptions:
     tv_seconds: float = 600.0
     """With --tv: begin no round after this many seconds of training."""
     out: Path | None = None
-    """The run folder, which must not exist yet. Default: runs/TASK-DYNAMICS-SEED, of several runs
-    runs/TASK-COMMAND-SEED."""
+    """The run folder, which must not exist yet. Default: runs/TASK-DYNAMICS-SEED, or
+    runs/TASK-COMMAND-SEED for several runs."""
 
     def __post_init__(self) -> None:
         check_fields(self, stored=True)

@@ -84,7 +84,7 @@ NEGLIGIBLE = 1e-9
 
 
 def certify(what: Any, problem: Any = None, **options: Any) -> Certificate:
-    """Certifies how close a sampler is to its target: TV exactly, or with a level of confidence.
+    """Certify how close a sampler is to its target: TV exactly, or with a level of confidence.
 
     The certificate has the first of these regimes that the inputs allow. E: everything is
     enumerated. Z: `log Z` is known or bounded. S: samples of the target are given. N: neither, so
@@ -188,7 +188,9 @@ def _listed(problem: Any, options: CertifyOptions) -> tuple[Any, CertifyOptions]
     if not laws:
         for name in ("support", "solutions"):
             if getattr(options, name) is not None:
-                raise InputError(f"{name} is of a law: add law='uniform' (--law uniform)")
+                raise InputError(
+                    f"{name} is given without a law: add law='uniform' (--law uniform)"
+                )
         return problem, options
     (name, law), *_ = laws.items()
     if name == "log_weights":
@@ -382,10 +384,10 @@ class _Bound(NamedTuple):
 
 def _no_file(name: str) -> InputError:
     return InputError(
-        "a certificate file is of regime E, where everything is enumerated, or of regime Z, where "
-        "log Z is known and trajectories are drawn from exact rows, or of samples beside a listed "
-        f"law, but {name} has none of these here: leave it out, or take a smaller instance, a run "
-        "or a function, without --keep and --paths"
+        "a certificate file needs regime E, where everything is enumerated, or regime Z with "
+        "trajectories drawn from exact rows, or samples beside a listed law, but "
+        f"{name} has none of these here: leave the file out, or take a smaller instance, a run or "
+        "a function, without --keep and --paths"
     )
 
 

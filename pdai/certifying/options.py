@@ -102,7 +102,7 @@ class CertifyOptions:
     tighten: int = 0
     """Learn p_B first, in this many steps of 256 trajectories."""
     paths: int = 1
-    """Bound TV of terminal states by this many backward paths of each; regimes Z and S."""
+    """Bound TV of terminal states with this many backward paths to each; regimes Z and S."""
     features: Annotated[Features | None, _NAME] = None
     """A function from a terminal state to numbers in [0, 1] by name: their means are reported."""
     mode_states: Annotated[Sequence[Hashable], tyro.conf.Fixed, tyro.conf.Suppress] = ()
@@ -110,7 +110,7 @@ class CertifyOptions:
     max_states: int = 100_000
     """Enumerate at most this many states or histories."""
     certificate: Annotated[Path | str | None, _PATH, tyro.conf.arg(aliases=["--proof"])] = None
-    """Write the certificate file of regime E or Z, or of samples beside a listed law, here, and
+    """Write a certificate to this file, in regime E or Z or for samples beside a listed law, and
     check it (by pdai-check if built)."""
     keep: Annotated[Path | str | None, _PATH] = None
     """Keep the draws in this folder: the same command goes on from them after a kill."""

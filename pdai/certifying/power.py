@@ -27,7 +27,7 @@ def power(
     level: float = 1e-6,
     seed: int = 0,
 ) -> Power:
-    """Says how many samples of a sampler will show a distance to a law, before any is drawn.
+    """Say how many samples are needed to show a distance to a law, before any is drawn.
 
     Args:
         distance: the distance, a TV.

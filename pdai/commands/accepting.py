@@ -8,4 +8,4 @@ class Accepting:
     """Accepts a run though a part of the user's own has changed."""
 
     accept_changed: bool = False
-    """Take a run though a part of your own has changed since it was trained, and say so."""
+    """Accept a run although a part of your own has changed since it was trained; output says so."""

@@ -28,8 +28,8 @@ class Certify(CertifyOptions, Accepting):
     The sampler is a run, a function from a state to a row of probabilities, recorded trajectories,
     or bare samples. The report has the first regime that the inputs allow: E, everything is
     enumerated, exact; Z, log Z is known or bounded; S, samples of the target are given; N, neither,
-    only lower bounds. `pdai power` says beforehand how many samples will do. --help-all shows every
-    option.
+    only lower bounds. `pdai power` says beforehand how many samples are needed. --help-all shows
+    every option.
 
     Try:
         pdai certify runs/lines-gru-0 --certificate lines.json
@@ -51,13 +51,13 @@ class Certify(CertifyOptions, Accepting):
     problem: str | None = None
     """MODULE:NAME of the problem; runs have one."""
     table: Path | None = None
-    """Write every terminal state with its probabilities here, as CSV; regime E."""
+    """Write every terminal state with its probabilities to this CSV file; regime E."""
     out: Path | None = None
-    """Write all that is printed here, as JSON."""
+    """Write all that is printed to this file, as JSON."""
     json: bool = False
     """Print JSON instead of tables."""
     fail_above: float | None = None
-    """Exit with 0 if TV is at most this, 1 if it is above, 2 if that is open, 3 on bad input."""
+    """Exit with 0 if TV is at most this, 1 if it is above, 2 if undecided, 3 on bad input."""
 
     def run(self) -> None:
         """Prints the certificate, and writes the requested files."""
@@ -81,7 +81,7 @@ class Certify(CertifyOptions, Accepting):
         if self.table is not None:
             if not made.table:
                 raise InputError(
-                    f"--table is of terminal states that are enumerated, but this is regime "
+                    f"--table needs enumerated terminal states (regime E), but this is regime "
                     f"{made.regime}: leave it out"
                 )
             from pdai.show.sample_tables import csv_table

@@ -57,7 +57,7 @@ class Experiment:
         if self.resume is not None and plan != usual:
             raise InputError(
                 "--resume continues an experiment with the options it began with: leave the "
-                "problem and its options away, or begin anew without --resume"
+                "problem and its options out, or begin anew without --resume"
             )
         executor = (
             LocalProcesses(self.workers)

@@ -46,8 +46,8 @@ class AuditRun(Accepting):
 class SampleRun(Accepting):
     """Draw samples from a trained run: one state per line, a tab, and its log reward in nats.
 
-    Characters that cannot be printed, and backslashes, are escaped as in Python. As csv, json or
-    parquet there are also log p_F and log p_B of the trajectory that led to it.
+    Characters that cannot be printed, and backslashes, are escaped as in Python. csv, json and
+    parquet also have log p_F and log p_B of the trajectory that led to the state.
 
     Try:
         pdai sample runs/lines-gru-0 --count 100
@@ -68,12 +68,12 @@ class SampleRun(Accepting):
     out: Path | None = None
     """Write csv, json or parquet to this file, and not to stdout."""
     correct: int = 0
-    """Steps of a Markov chain from each sample of a trained run, whose invariant law is the
-    target."""
+    """Take each sample of a trained run through this many steps of a Markov chain, whose invariant
+    law is the target."""
     exact: bool = False
     """Sample the target itself, by rejection: where everything is enumerated."""
     certificate: Path | None = None
-    """Sample the table of this certificate file instead of a run: states alone."""
+    """Sample the table of this certificate file instead of a run; only states are printed."""
 
     def run(self) -> None:
         """Samples, and prints them to stdout, or writes a file."""
@@ -95,14 +95,14 @@ class SampleRun(Accepting):
             )
         if is_table and (self.exact or self.certificate is not None):
             raise InputError(
-                f"--format {self.format} is of what a trained run draws, with log p_F: leave out "
+                f"--format {self.format} writes draws of a trained run, with log p_F: leave out "
                 "--exact and --certificate"
             )
         other = self.exact or self.certificate or (self.run_folder and is_solved(self.run_folder))
         if self.correct and other:
-            raise InputError("--correct is of what a trained run draws: leave it, or --exact, out")
+            raise InputError("--correct needs draws of a trained run: leave it, or --exact, out")
         if self.exact and self.certificate is not None:
-            raise InputError("--exact is of runs: leave it out beside --certificate")
+            raise InputError("--exact needs a run: leave it out beside --certificate")
         if self.out is not None and not is_table:
             raise InputError("--out needs --format csv, json or parquet: give one of them")
         if self.out is None and self.format == "parquet" and sys.stdout.isatty():
@@ -198,16 +198,17 @@ class Inspect:
     No training and no JAX.
 
     Try:
-        pdai inspect reference.problems:Grid.minimal --draw grid.png
+        pdai inspect lines --draw lines.png
         pdai inspect my_module:MyProblem --draw mine.svg --colour flow
     """
 
     problem: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MODULE:NAME")]
-    """Where the problem is; a class or function is called without arguments. Or a run folder."""
+    """The problem, whose class or function is called without arguments; the name of a task, such as
+    lines; or a run folder."""
     context: str = ""
     """The context of a conditional problem, by its name."""
     draw: Path | None = None
-    """Write a picture of the state graph here (up to 400 states)."""
+    """Write a picture of the state graph to this file (up to 400 states)."""
     colour: Literal["reward", "flow"] = "reward"
     """Quantity that the colours of the picture show."""
     max_nodes: int = 2_000_000
@@ -215,6 +216,7 @@ class Inspect:
 
     def run(self) -> None:
         """Inspects, and prints a table to stdout."""
+        from fast.tasks import problem_meant
         from pdai.loading import load
         from reference.inspection import inspect_problem
         from reference.loading import as_problem
@@ -225,7 +227,7 @@ class Inspect:
 
             check_picture(self.draw)
         is_run = Path(self.problem).is_dir()
-        own = load(self.problem).problem if is_run else self.problem
+        own = load(self.problem).problem if is_run else problem_meant(self.problem)
         problem = as_problem(own, self.context)
         with slow(f"enumerating {self.problem}"):
             inspection = inspect_problem(problem, self.max_nodes)
@@ -256,7 +258,7 @@ class Check:
     """Arithmetic of an environment, which decides how far log R may be off; float32 unless
     chosen."""
     seconds: float | None = None
-    """Begin no further graph of the search of a loss after this time; by default try all."""
+    """Seconds after which the search of a loss begins no further graph; by default it tries all."""
 
     def run(self) -> None:
         """Checks, and prints a table to stdout; exits with 1 for a loss that is wrong."""

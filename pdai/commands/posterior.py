@@ -36,8 +36,8 @@ class Lines:
 class ExactPosterior:
     """Give the exact posterior of a CSV file: edges, paths, best graphs, independent draws.
 
-    With --outcome it is of the columns that explain an outcome. Nothing is trained. Up to 20
-    columns; see docs/posteriors.md for the seconds.
+    With --outcome it gives the columns that explain an outcome. Nothing is trained. Up to 20
+    columns; docs/posteriors.md has the seconds.
 
     Try:
         pdai posterior my.csv
@@ -49,10 +49,10 @@ class ExactPosterior:
     data: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="CSV")]
     """A CSV file whose first line names the columns."""
     outcome: str | None = None
-    """The column that the others explain; without it, the posterior is of graphs."""
+    """The column that the others explain; without it, the posterior is over graphs."""
     score: Score = "auto"
     """Score of graphs. bge: for numbers; bdeu: for categories; auto: bdeu where all columns are
-    text, else bge, but asks where numbers look like categories."""
+    text, else bge; refused where numbers look like categories."""
     prior: Literal["zellner", "hyper-g"] = "zellner"
     """Prior of the coefficients of an outcome."""
     max_parents: int | None = None
@@ -96,7 +96,7 @@ class ExactPosterior:
             progress=Lines(),
         )
         if self.paths and not isinstance(answer, GraphAnswer):
-            raise InputError("--paths is of graphs, and there is an outcome: leave out one")
+            raise InputError("--paths is for graphs, and there is an outcome: leave one out")
         if isinstance(answer, GraphAnswer):
             answer.has_paths |= self.paths
         as_categories = isinstance(answer, GraphAnswer) and answer.score.name == "bdeu"

@@ -13,10 +13,10 @@ from pdai.commands.tables import show_rows
 
 @dataclass(frozen=True)
 class SayPower:
-    """Say how many samples will show a distance to a law, before any is drawn.
+    """Say how many samples are needed to show a distance to a law, before any is drawn.
 
-    The numbers are estimates: `pdai certify`'s bounds of simulated samples. That a sampler which is
-    farther away is certified to be near has at most the probability of the level.
+    The numbers are estimates, from `pdai certify`'s bounds of simulated samples. The probability
+    that a sampler farther away is certified to be near is at most the level.
 
     Try:
         pdai power 0.05 --outcomes 15625

@@ -26,10 +26,10 @@ class ReportRuns(Accepting):
     out: Path = Path("report.html")
     """Where to write the page."""
     seconds: float = 10.0
-    """Draw at most so long for the certificate of each run, where it is not exact."""
+    """Draw for at most this long for the certificate of each run, where it is not exact."""
     stored_only: bool = False
-    """Show what the folders say alone: no certificate, samples or states; no module that a run
-    names is imported."""
+    """Show only what the folders hold, without certificate, samples or states; no module that a
+    run names is imported."""
 
     def run(self) -> None:
         """Writes the page."""

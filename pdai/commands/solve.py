@@ -26,7 +26,7 @@ class How:
     """The backward policy: uniform, or of most entropy, by which all trajectories to a terminal
     state are equally probable."""
     way: Choice = "auto"
-    """Listed or closed-form, to refuse the other way."""
+    """Allow only this way: list all states, or use the closed form."""
     max_states: int = MAX_NODES
     """List at most this many states."""
     out: Path | None = None
@@ -47,9 +47,9 @@ def solve_command(arguments: Sequence[str]) -> type[Any]:
     class Solve:
         """Make the exact sampler of a problem by dynamic programming, without training.
 
-        Where all states can be listed, flows come by one backward pass; where not, samples come
-        from the closed form of the problem, if it has one. The folder is sampled, certified,
-        plotted and reported like that of a training. No JAX.
+        Where all states can be listed, one backward pass gives the flows; else samples come from
+        the closed form of the problem, if it has one. The folder can be sampled, certified, plotted
+        and reported like that of a training. JAX is not needed.
 
         Try:
             pdai solve six6

@@ -28,7 +28,7 @@ class Where:
     """Where to compute: on a CPU, on a GPU, or on what JAX finds first."""
     coordinator: str = ""
     """For a run over several processes: host and port of the first, such as node1:8476; each has
-    the same options but --process, and --devices counts the devices of all."""
+    the same options except --process, and --devices counts the devices of all."""
     processes: int = 1
     """Number of processes."""
     process: int = 0
@@ -103,12 +103,12 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
         problem: tasks = default  # type: ignore[valid-type]  # it is made while this runs
         """The problem; `pdai train PROBLEM --help` lists its options."""
         teach: bool = False
-        """Before `custom`: the loss is regression on the exact rows of the listed problem."""
+        """Before `custom`: train by regression on the exact rows of the enumerated problem."""
         resume: Path | None = None
         """Continue the run in this folder from its last checkpoint, as if it had never stopped."""
         steps: int = 0
-        """With --resume of a finished run: train on from its parameters to so many steps in all,
-        in a folder of its own. After a PROBLEM: its number of steps."""
+        """With --resume of a finished run: train on from its parameters, to this many steps in
+        all, in a new folder. After a PROBLEM: the number of its steps."""
 
         def run(self) -> None:
             """Trains, and prints the final figures to stdout."""
@@ -119,11 +119,11 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
             if self.resume is not None and config != configure(USUAL):
                 raise InputError(
                     "--resume continues a run with the options it began with: leave the problem "
-                    "and its options away, or train anew without --resume"
+                    "and its options out, or train anew without --resume"
                 )
             if self.resume is None and (self.steps or self.accept_changed):
                 raise InputError(
-                    "--steps and --accept-changed before a problem are of --resume RUN: name the "
+                    "--steps and --accept-changed before a problem need --resume RUN: name the "
                     f"problem first, as pdai train {USUAL} --steps 500"
                 )
             done = _train(config, self.resume, self.steps, self.accept_changed, self.process)

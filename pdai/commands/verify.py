@@ -48,7 +48,7 @@ class Verify:
             if self.claim is not None:
                 raise InputError(
                     f"--write-notes {self.write_notes}: with --claim {self.claim} its table would "
-                    "lose what every other claim was checked on: leave --claim away"
+                    "lose what every other claim was checked on: leave out --claim"
                 )
             check_output(self.write_notes)
         if self.controls:

@@ -39,15 +39,15 @@ class Plan(ABC):
             name, value = field.name, getattr(self.config.factors, field.name)
             if value != field.default:
                 raise InputError(
-                    f"{self.kind} with {name} = {value}: which run has which "
-                    "factor is what this command decides; leave the option away"
+                    f"{self.kind} with {name} = {value}: this command gives "
+                    "each run its factors; leave the option out"
                 )
         check_integer(self.kind, "the number of factors", self.parts, 2)
         for name in self.in_turn:
             if (count := len(getattr(self, name))) > self.parts:
                 raise InputError(
-                    f"{self.kind}: {name} names {count}, but there are {self.parts} to have one "
-                    "each: leave the rest away"
+                    f"{self.kind}: {name} names {count}, but there are {self.parts}, one "
+                    "for each: leave the rest out"
                 )
         # An error in the options of one run is raised before any is started.
         self.runs()

@@ -37,7 +37,7 @@ def chosen(label: str, seeds: int | None, pho4: Path | None, *, quick: bool) -> 
     if pho4 is not None:
         if label not in ("tab:sequences", "all"):
             raise InputError(
-                f"--pho4 {pho4}: {label} has no row of PHO4; leave it away, or make tab:sequences "
+                f"--pho4 {pho4}: {label} has no row of PHO4; leave it out, or make tab:sequences "
                 "or all"
             )
         # The table is read again when training starts, which may be hours later.

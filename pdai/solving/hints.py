@@ -8,6 +8,7 @@ from typing import Any
 from fast.tasks import CustomTask, Task
 from fast.training.compose import TrainConfig
 from reference.errors import InputError
+from reference.loading import OBJECT
 from reference.problems.base import enumerate_dag
 from reference.problems.closed_form import ClosedForm
 
@@ -18,7 +19,7 @@ CLOSED = "it has a closed form"
 
 
 def exact_beside(config: TrainConfig) -> str | None:
-    """The command that gives the exact sampler of a run's target, and why.
+    """The command or call that gives the exact sampler of a run's target, and why.
 
     None if there is none, or the target has a part of the reward alone. States of a task are
     bounded by its options; those of a user's problem are listed, up to ten thousand.
@@ -53,7 +54,10 @@ def hint_at_exact(config: TrainConfig) -> None:
 
 
 def _command(task: Task) -> str:
-    """The command that solves a task, with the options that differ from their defaults."""
+    """The command or call that solves a task, with the options that differ from their defaults."""
+    if isinstance(task, CustomTask) and task.problem.partition(":")[0] in (OBJECT, "__main__"):
+        # Another process cannot import it.
+        return "`pdai.solve` on this problem"
     words = ["pdai", "solve", task.name]
     for part in fields(task):
         value = getattr(task, part.name)

@@ -75,20 +75,20 @@ def sampler(
     *,
     p_b: Backward = "uniform",
     max_states: int = MAX_NODES,
-    out: Path | None = None,
+    out: str | Path | None = None,
     **options: Any,
 ) -> Sampler:
-    """The first of these that is possible; stderr says which, and why.
+    """The best possible sampler of a problem; stderr says which, and why.
 
-    A closed form: the problem draws exact samples. Dynamic programming: all states can be listed.
-    Training: neither.
+    A closed form, if the problem draws exact samples; else dynamic programming, if all states can
+    be listed; else training.
 
     Args:
-        problem: as of `pdai.solve`.
+        problem: as for `pdai.solve`.
         p_b: the backward policy of dynamic programming; a training has its own, `uniform`.
         max_states: the largest number of states to list.
         out: the run folder; by default one in `runs`, as `pdai.solve` and `pdai.train` choose it.
-        options: the options of the task, and those of a training, read where there is one.
+        options: the options of the task, and those of a training if there is one.
 
     Raises:
         InputError: if the problem or an option breaks a rule.

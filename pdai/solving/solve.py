@@ -30,6 +30,7 @@ from reference.files import memory_of_machine, read_file, replace_file, sha256
 from reference.problems.base import MAX_NODES, enumerate_dag, enumerate_rewards, exact_reward
 from reference.problems.closed_form import ClosedForm, Enclosure
 from reference.sources import sources_of
+from reference.text import count_text
 from reference.user_code import called
 
 Floats = npt.NDArray[np.float64]
@@ -82,21 +83,21 @@ def solve(
     *,
     p_b: Backward = "uniform",
     way: Choice = "auto",
-    out: Path | None = None,
+    out: str | Path | None = None,
     max_states: int = MAX_NODES,
     **options: Any,
 ) -> Solved:
     """The exact sampler of a problem, in a new run folder; nothing is trained, and no JAX imported.
 
-    Where the states can be listed, flows come by one backward pass; where not, samples come from
-    the closed form of the problem, if it has one.
+    Where the states can be listed, one backward pass gives the flows; else samples come from the
+    closed form of the problem, if it has one.
 
     Args:
         problem: the name of a task, such as "six6"; a task; or a problem of your own, an object or
             class, or `module:Name`.
         p_b: the backward policy: uniform, or of most entropy, by which all trajectories to a
             terminal state are equally probable.
-        way: listed or closed-form to refuse the other way.
+        way: listed or closed-form to allow only this way.
         out: the run folder; by default runs/PROBLEM-solved, with a number if that exists.
         max_states: the largest number of states to list.
         options: the options of the task, by name.
@@ -111,7 +112,7 @@ def solve(
         raise InputError(
             no_such(f"option of {task.name}", name, [part.name for part in fields(task)])
         )
-    folder = out or free_folder(default_folder(task))
+    folder = Path(out) if out else free_folder(default_folder(task))
     return write_solved(_answer(task, p_b, way, max_states), folder)
 
 
@@ -175,8 +176,8 @@ def _listed(
     states = task.states()
     if states > max_states:
         raise TooLargeError(
-            f"{task.short_name} has up to {states:,} states, and {max_states:,} are listed at most "
-            "(--max-states)"
+            f"{task.short_name} has up to {count_text(states)} states, and at most "
+            f"{max_states:,} are listed (--max-states)"
         )
     if states * BYTES_PER_STATE > memory_of_machine() // 2:
         raise TooLargeError(

@@ -98,7 +98,7 @@ def power_of(
     while passes is not None and simulated and not _mostly(certified, passes):
         passes = round(passes * 10 ** (1 / STEPS))
         simulated = passes <= SIMULATED
-    wrong = _wrong_laws(law, distance) if given is None else {"of the given law": given}
+    wrong = _wrong_laws(law, distance) if given is None else {"of the wrong law given": given}
     shows = {}
     for kind, chances in wrong.items():
         exposed = partial(_exposed, random, np.append(chances, 0.0), target, level)

@@ -97,16 +97,16 @@ def check_members(problem: object, *, with_reward: bool = True) -> None:
     has = "a problem has initial, children(state) and reward(terminal) or log_reward(terminal)"
     for member in ("initial", "children"):
         if not hasattr(problem, member):
-            raise InputError(f"{shown(problem)} is a {kind} without the member {member!r}: {has}")
+            raise InputError(f"{shown(problem)}, of type {kind}, has no member {member!r}: {has}")
     if hasattr(problem, "contexts"):
         raise InputError(choose_one(kind, map(str, problem.contexts)))
     rules = [name for name in ("reward", "log_reward") if hasattr(problem, name)]
     if with_reward and not rules:
-        raise InputError(f"{shown(problem)} is a {kind} without the member 'reward': {has}")
+        raise InputError(f"{shown(problem)}, of type {kind}, has no member 'reward': {has}")
     if len(rules) == 2:
         raise InputError(
-            f"{shown(problem)} is a {kind} with both reward and log_reward, which might disagree: "
-            "keep one"
+            f"{shown(problem)}, of type {kind}, has both reward and log_reward, which might "
+            "disagree: keep one"
         )
     if inspect.ismethod(problem.initial):  # type: ignore[attr-defined]
         raise InputError(

@@ -45,7 +45,7 @@ def relative_scores(
         for mask in np.flatnonzero(may & ~np.isfinite(row))[:1]:
             raise InputError(
                 f"{owner}: the log score of {name!r} with parents {int(mask):#b} is "
-                f"{row[mask]}, but must be finite: mend it, or lower max_parents"
+                f"{row[mask]}, but must be finite: correct it, or lower max_parents"
             )
     table = np.where(allowed, table, -np.inf)
     best = best_graph(list(table), [best_within(row) for row in table])

@@ -66,10 +66,10 @@ def test_the_command_says_what_is_a_guarantee(tmp_path: Path) -> None:
     ask = ("power", "0.1", "--law", "law.csv", "--against", "wrong.csv")
     told = " ".join(answer(*ask, cwd=tmp_path).stdout.replace("│", " ").split())
     assert "with probability at most 1e-06 (bound)" in told
-    assert "samples that show TV 0.25, of the given law" in told
+    assert "samples that show TV 0.25, of the wrong law given" in told
     assert "(estimate: 9 of 10 simulated samplers)" in told
     made = json.loads(answer(*ask, "--json", cwd=tmp_path).stdout)
-    assert made["shows"]["of the given law"]["samples"] < made["passes"]
+    assert made["shows"]["of the wrong law given"]["samples"] < made["passes"]
 
 
 def test_a_distance_may_be_any_number() -> None:

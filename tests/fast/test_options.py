@@ -87,6 +87,11 @@ def test_foreign_configurations_are_refused(change: dict[str, Any], message: str
         ({"seed": 2**31 - 2, "seeds": 3}, "seed is 2147483646 and seeds is 3"),
         ({"task": "six6", "items": 5}, "items is an option of sets, and not of six6"),
         ({"colour": "red"}, "there is no option 'colour'"),
+        ({"dynamic": "gru"}, "there is no option 'dynamic': did you mean dynamics?"),
+        (
+            {"task": "six6", "step": 9},
+            "is an option of lines, and not of six6: did you mean steps?",
+        ),
         ({"dynamics": "Markov"}, "dynamics is 'Markov', but must be one of .*'srwm'"),
         ({"peaks": (3, 5)}, r"peaks is \(3, 5\) with target laplaces, .* use the other target"),
         ({"target": "sparse", "length": 20, "target_seed": 4}, "target_seed is 4 with target spar"),
@@ -145,7 +150,7 @@ def test_an_option_of_a_part_that_is_not_chosen_is_refused(
     flag = part.replace("_", "-")
     message = (
         rf"{option} is {re.escape(repr(usual))} with {part} {other}, which has no such option: "
-        rf"it is of --{flag} (.* or )?{owner}( or .*)?; choose that, or leave {option} away"
+        rf"it belongs to --{flag} (.* or )?{owner}( or .*)?; choose that, or leave {option} out"
     )
     with pytest.raises(InputError, match=message):
         with_part(part, other, **{option: usual})

@@ -126,10 +126,10 @@ def test_a_covariance_that_is_none_is_refused(covariance: Any, message: str) -> 
         ),
         (
             {"gradient": "reparameterised", "dynamics": "gaussian-mean", "epsilon": 0.0},
-            "with dynamics gaussian-mean, which has no such option: it is of --dynamics gaussian;",
+            "dynamics gaussian-mean, which has no such option: it belongs to --dynamics gaussian;",
         ),
-        ({"dynamics": "gaussian-mean", "mu": (0.5,) * 8}, "it is of --dynamics gaussian;"),
-        ({"dynamics": "gru", "sigma": 0.5}, "it is of --dynamics gaussian or gaussian-mean"),
+        ({"dynamics": "gaussian-mean", "mu": (0.5,) * 8}, "it belongs to --dynamics gaussian;"),
+        ({"dynamics": "gru", "sigma": 0.5}, "it belongs to --dynamics gaussian or gaussian-mean"),
         ({"components": 0}, "components is 0, but must be at least 1"),
         ({"latent_size": 0}, "latent_size is 0, but must be at least 1"),
         ({"latent_size": 1, "mu": (True,)}, "mu[0] is True, but must be a number"),

@@ -43,7 +43,7 @@ def test_what_is_missing_is_named(ask: tuple[str, ...], tmp_path: Path) -> None:
     code = JUDGE.replace(JUDGE.split("main(")[-1], f"{[*ask]!r})")
     done = python("-c", code, cwd=tmp_path)
     assert done.returncode == 2
-    assert re.match(r"pdai: this needs \w+, which .* pip install 'pdai\[train\]'", done.stderr)
+    assert re.match(r"pdai: this needs \w+, which .* pip install .* -e '\.\[train\]'", done.stderr)
     assert done.stderr.count("\n") == 1
 
 
@@ -54,7 +54,7 @@ def test_what_is_missing_is_named_in_python(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(ModuleNotFoundError, match=r"pdai\.front"):
         _ = pdai.train
     monkeypatch.setattr("reference.errors.TRAIN", {*TRAIN, "pdai"})
-    with pytest.raises(InputError, match=r"this needs pdai.*pip install 'pdai\[train\]'"):
+    with pytest.raises(InputError, match=r"this needs pdai.*pip install .* -e '\.\[train\]'"):
         _ = pdai.train
 
 

@@ -208,7 +208,7 @@ def test_the_page_is_written_whole_and_follows_no_link(
     ("given", "output", "message"),
     [
         ([], "r.html", "no run folder given"),
-        (["nowhere"], "r.html", "'nowhere' has no config.json"),
+        (["nowhere"], "r.html", "'nowhere' does not exist"),
         (["nowhere"], "r.pdf", "its ending is '.pdf', but must be .html"),
         (["nowhere"], "no/r.html", "name a file in a folder that exists"),
     ],

@@ -29,6 +29,7 @@ from reference.certificates.rows import exact_row
 from reference.errors import InputError
 from reference.exact_flows import Backward, ExactFlows, GraphArrays, Scaled
 from reference.fields.field import RATIONAL
+from reference.loading import name_of
 from reference.marginals import marginal
 from reference.metrics import normalize, total_variation
 from reference.policies import BackwardPolicy, ForwardPolicy
@@ -330,6 +331,7 @@ def test_a_closed_form_is_taken_where_there_are_too_many_states(
         (lambda: solve("grid", p_b="uniforn"), "uniform"),  # type: ignore[arg-type]
         (lambda: solve(Endless(), max_states=100), "100 states"),
         (lambda: solve(Fork(), max_states=0), "max_states"),
+        (lambda: solve("torus", rows=120, columns=120), r"up to about 10\^6870\.\d\d states"),
         (lambda: pdai.sampler(Bounded()), r"Bounded: log_z\(\) is 2.30\d*, but .* Enclosure"),
         (
             lambda: pdai.sampler(Coins(bias=0.5)),
@@ -403,7 +405,7 @@ def test_children_in_another_order_are_refused_even_for_one_sample(tmp_path: Pat
 
 
 def test_a_problem_that_is_a_tuple_is_not_that_of_its_class(tmp_path: Path) -> None:
-    assert len(solve(Strings(3), out=tmp_path / "3").law().labels) == 8
+    assert len(solve(Strings(3), out=str(tmp_path / "3")).law().labels) == 8
     assert len(solve(Strings, out=tmp_path / "1").law().labels) == 2
 
 
@@ -521,6 +523,7 @@ def test_the_ladder_ends_in_training(tmp_path: Path) -> None:
         ("lines", {"target": "sparse", "peaks": (1, 3)}, "--peaks 1 3`"),
         ("grid", {"side": 2000}, "is exact, without training: it has a closed form"),
         ("custom", {"problem": "tests.pdai.test_solve:Fork"}, "is exact within seconds, without"),
+        ("custom", {"problem": name_of(lambda: Fork())}, "`pdai.solve` on this problem is exact"),
         ("custom", {"problem": "tests.pdai.test_solve:Endless"}, None),
         ("custom", {"problem": "tests.pdai.test_solve:Cycle"}, None),
         ("sets", {"parts": 2, "factors": (0,)}, None),

@@ -1,4 +1,4 @@
-"""The pages of the site: their commands are understood, their Python runs."""
+"""The pages of the site and of combined samplers: commands are understood, Python runs."""
 
 import contextlib
 import io
@@ -16,7 +16,10 @@ from tests.command_lines import understand
 ROOT = Path(__file__).parents[2]
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text()
-    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    for path in (
+        *(ROOT / "README.md", ROOT / "pdai" / "distributed" / "README.md"),
+        *sorted((ROOT / "docs").glob("*.md")),
+    )
 }
 
 

@@ -72,6 +72,7 @@ def test_edges_paths_and_best_graphs_are_those_of_all_graphs(
     law = law_of(path, score, nodes)
     answer = pdai.posterior(path)
     assert isinstance(answer, GraphAnswer)
+    assert "rows of" in repr(answer)
     assert answer.score.name == score
     assert answer.edges.to_numpy() == pytest.approx(shares(law, law), abs=1e-12)
     paths = shares(law, map(all_ancestors, law))
@@ -234,8 +235,8 @@ REFUSED = [
     (GOOD, ["--forbid", "a b"], "must be written 'a -> b'"),
     (GOOD, ["--draws", "5"], "add --out"),
     (GOOD, ["--best", "0"], "best is 0"),
-    (GOOD, ["--prior", "hyper-g"], "is of an outcome"),
-    (GOOD, ["--outcome", "b", "--max-parents", "1"], "max_parents is 1, but is of graphs"),
+    (GOOD, ["--prior", "hyper-g"], "but needs an outcome"),
+    (GOOD, ["--outcome", "b", "--max-parents", "1"], "max_parents is 1, but is for graphs"),
     (GOOD, ["--outcome", "z"], "outcome is 'z'"),
     (",".join("abcdefghijklmnopqrstu") + "\n" + ",".join(["1.5"] * 21) + "\n", [], "at most 20"),
 ]

@@ -107,6 +107,9 @@ def test_inspect_prints_exact_figures_and_writes_a_picture(
     # 26 + 26 states; M = 2 gives Fibonacci many paths.
     assert "317,810" in printed
     assert "breaks no rule" in printed
+    # By the name of a task, as in `pdai train`.
+    main(["inspect", "lines"])
+    assert "4,180" in capsys.readouterr().out
 
 
 def test_neither_inspecting_nor_exact_posteriors_import_jax(tmp_path: Path) -> None:
@@ -126,12 +129,12 @@ def test_neither_inspecting_nor_exact_posteriors_import_jax(tmp_path: Path) -> N
     [
         ("broken:Cyclic", "has the cycle 2 -> 0 -> 1 -> 2"),
         ("broken:Unrewarding", "the reward of 'x' is 0"),
-        ("broken:NoChildren", "without the member 'children'"),
-        ("broken:Neither", "a Neither without the member 'reward': .* or log_reward"),
-        ("broken:Both", "a Both with both reward and log_reward, .* keep one"),
+        ("broken:NoChildren", "has no member 'children'"),
+        ("broken:Neither", "of type Neither, has no member 'reward': .* or log_reward"),
+        ("broken:Both", "of type Both, has both reward and log_reward, .* keep one"),
         ("broken:NeedsArguments", "called without arguments .missing a required argument: 'size'"),
         ("broken:Raising", r"broken:Raising\(\) raises TypeError, .*has no len.*line 25"),
-        ("broken:number", "a int without the member 'initial'"),
+        ("broken:number", "of type int, has no member 'initial'"),
         ("broken:Missing", "no attribute 'Missing'"),
         ("missing_module:Name", r"'missing_module' cannot be imported \([^;]* named '.*'\): run"),
         ("broken.py:Both", "does not name a problem"),
@@ -215,6 +218,7 @@ def test_rewards_beyond_float_range_keep_their_logarithm() -> None:
 
 
 def test_an_inspection_shows_its_figures_and_its_picture() -> None:
+    assert "Grid: states 8, edges 8" in repr(inspect_problem(Grid(2, 2)))
     shown = inspect_problem(Grid(2, 2))._repr_html_()
     assert ">states of the lift by the full history</th>" in shown
     assert "<svg" in shown

@@ -23,7 +23,7 @@ def report(
     *,
     seconds: float | None = 10.0,
 ) -> Path:
-    """Writes finished runs into one HTML page that needs no network.
+    """Write finished runs into one HTML page that needs no network.
 
     Runs on one problem stand side by side; runs on different problems share no axis.
 
