@@ -76,15 +76,15 @@ def test_plans_without_a_meaning_are_refused(call: Callable[[], Any], message: s
 
 @pytest.mark.parametrize("loss", ["log_variance", "subtb"])
 def test_runs_of_other_dynamics_and_losses_have_the_options_that_mean_something(loss: Any) -> None:
-    options = {"penalty": "huber", "subtb_lambda": 0.5} if loss == "subtb" else {}
-    base = TINY.changed(dynamics="srwm", rotation="none", loss=loss, **options)
+    options = {"subtb_lambda": 0.5} if loss == "subtb" else {}
+    base = TINY.changed(dynamics="srwm", rotation="none", loss=loss, penalty="huber", **options)
     assert isinstance(base.dynamics, SRWMOptions)
     assert base.dynamics.rotation == "none"
     runs = Distributed(base, 3, ("gru", "markov", "srwm")).runs()
     assert runs["client-0"].dynamics == GRUOptions(latent_size=8, parameters=2_000)
     assert runs["client-1"].name_of("dynamics") == "markov"
     assert {runs[n].dynamics for n in ("client-2", "aggregate", "direct")} == {base.dynamics}
-    assert runs["aggregate"].loss == LogVariance()
+    assert runs["aggregate"].loss == LogVariance("huber")
     assert runs["client-2"].loss == runs["direct"].loss == base.loss
     chunks = Streamed(base, 2, ("srwm", "gru")).runs()
     assert chunks["chunk-0"].dynamics == base.dynamics
