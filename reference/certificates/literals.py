@@ -37,7 +37,7 @@ def against_circuit(
     check_two(samples)
     variables = circuit.literals.variables
     nothing = (0,) * variables
-    signs = np.array([x or nothing for x in samples])
+    signs = np.array([nothing if isinstance(x, Outside) else x for x in samples])
     # The last column is of what is no solution.
     events = np.column_stack([signs > 0, ~signs.any(axis=1)]).astype(float)
     target = _together(circuit)

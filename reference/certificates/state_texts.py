@@ -3,10 +3,11 @@
 import ast
 from collections.abc import Hashable, Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property
 from numbers import Number
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,9 @@ from reference.user_code import Growth, called, parts_of
 WALKS, FOLLOWED = 100, 1_000
 
 
-class Outside(NamedTuple):
+# No tuple, as an empty one would equal the state `()`.
+@dataclass(frozen=True, repr=False)
+class Outside:
     """A text that is no terminal state of the problem; its target probability is 0."""
 
     def __repr__(self) -> str:

@@ -73,7 +73,10 @@ def test_where_paths_are_not_used_a_note_says_so() -> None:
     ("options", "words"),
     [
         ({"paths": 0}, "paths is 0, but must be an integer of at least 1"),
-        ({"paths": 2, "certificate": "x.cert"}, "leave it out, .* without --keep and --paths"),
+        (
+            {"paths": 2, "certificate": "x.cert"},
+            "leave the file out, .* without --keep",
+        ),
     ],
 )
 def test_paths_that_cannot_be_drawn_are_refused(options: Any, words: str) -> None:
