@@ -4,12 +4,11 @@ Processor seconds until the exact TV of terminal states is below each distance, 
 of one training of the default length, whose rate falls to zero at its end; the first seed of a
 process compiles, the others use its programs. Contestants: the task's defaults as they were before
 tables and annealing, graphs in any order, squares of residuals and edges alone seen, and the
-defaults as they are; the same with memory;
-`pdai.solve`, which is exact; and chains, ten thousand whose law is followed exactly (order MCMC: of
-graphs drawn from its orders and weighed, which is not timed; tempered: simulated, given the sums of
-powers of R, and only the states at R itself count). Every task here can be enumerated, so TV is
-exact and is not timed; of a sampler whose histories are too many, it is estimated from backward
-trajectories.
+defaults as they are; the same with memory; `pdai.solve`, which is exact; and chains, ten thousand
+whose law is followed exactly (order MCMC: of graphs drawn from its orders and weighed, which is not
+timed; tempered: simulated, given the sums of powers of R, and only the states at R itself count).
+Every task here can be enumerated, so TV is exact and is not timed; of a sampler whose histories are
+too many, it is estimated from backward trajectories.
 """
 
 import tempfile

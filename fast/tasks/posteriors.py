@@ -136,8 +136,8 @@ class StructureTask(_Posterior):
     """The order in which edges are added: any, or the parents of the first column, then those of
     the second, and so on, so that a single path leads to each graph."""
     graph_code: GraphCode = "ahead"
-    """What networks see: the edges, or also what bears on those to come, the edges to the variable
-    at hand, and the paths from it and later ones."""
+    """Features of a graph: its edges, or also those that edges to come depend on, the edges to the
+    variable at hand, and the paths from it and later ones."""
     nodes: int = 5
     """Variables of the generated network; 29,281 graphs on 5, 543 on 4."""
     rows: int = 100

@@ -487,9 +487,9 @@ def _alone(
     Raises:
         InputError: if the two contradict each other.
     """
-    if (known := source.target.probabilities()) is None or len(samples) < 2:
+    if (law := source.target.probabilities()) is None or len(samples) < 2:
         return []
-    alone, _ = against_law(samples, {**known, Outside(): Fraction(0)}, level)
+    alone, _ = against_law(samples, {**law, Outside(): Fraction(0)}, level)
     # TV of trajectories may be larger than that of terminals.
     if alone.low > interval.high or (source.of == "terminals" and alone.high < interval.low):
         by_numbers, by_samples = (Line("TV", x, "bound").text() for x in (interval, alone))

@@ -48,13 +48,12 @@ from reference.loading import name_of
 from reference.marginals import marginal
 from reference.problems.base import kind_of_problem
 from reference.problems.circuits import Circuit
+from reference.problems.columns import NOTHING
 from reference.sources import digest_of
 from reference.user_code import called
 
-# What two programs put around one value, or write for a missing one; and numbers, which they may
-# round to float32.
+# What two programs put around one value; and numbers, which they may round to float32.
 AROUND = " \t\r\n\"'\xa0\u200b\ufeff"
-MISSING = {"", "nan", "none", "null", "na", "n/a", "<na>", "nat"}
 ROUNDED = re.compile(r"-?\d+(\.\d*([eE][+-]?\d+)?|[eE][+-]?\d+)")
 LEAST, MOST = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
 
@@ -84,7 +83,7 @@ def check_outside(outside: Iterable[Hashable], target: Iterable[Hashable]) -> No
                 f"the sample {shown(x)} is not in the target, but {shown(texts[alike])} is, and "
                 "may be the same value: write both as the same text or the same type of number"
             )
-        if alike.lower() in MISSING:
+        if alike.lower() in NOTHING:
             raise InputError(
                 f"the sample {shown(x)} is not in the target, and may stand for a missing one: "
                 "leave such samples out, or write them otherwise"

@@ -117,26 +117,27 @@ class Target:
         return StateTexts(self.problem, self.probabilities())
 
     @property
+    def _has_log_z(self) -> bool:
+        return callable(getattr(self.problem, "log_z", None))
+
+    @property
     def is_searched(self) -> bool:
         """True if `log_z` is a search with the problem's bounds of subtrees."""
-        known = callable(getattr(self.problem, "log_z", None))
-        return not known and isinstance(self.problem, Bounding)
+        return not self._has_log_z and isinstance(self.problem, Bounding)
 
     @property
     def is_told(self) -> bool:
         """True if `log_z` is the result of a method of a user's problem, which nothing proves."""
-        known = callable(getattr(self.problem, "log_z", None))
-        return known and not type(self.problem).__module__.startswith("reference.")
+        return self._has_log_z and not type(self.problem).__module__.startswith("reference.")
 
     def log_z(self) -> Interval | None:
         """An interval that contains `log Z`, in nats: the problem's, searched or summed, if any."""
         if self.is_searched:
             return bound_partition(self.problem, seconds=min(SEARCH, self.seconds)).log_z
-        known = getattr(self.problem, "log_z", None)
-        if callable(known):
+        if self._has_log_z:
             name = type(self.problem).__name__
             try:
-                return log_z_interval(called(name, "log_z", known), f"{name}.log_z()")
+                return log_z_interval(called(name, "log_z", self.problem.log_z), f"{name}.log_z()")
             except TooLargeError:
                 pass
         return self._summed_log_z()

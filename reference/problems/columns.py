@@ -25,9 +25,9 @@ LEAST_RESIDUE = 1e-7
 # A column whose values differ by less than this share of their size is constant, up to rounding.
 LEAST_SPREAD = 1e-13
 
-# Common marks of a missing value.
-MISSING = {"", "-", "--", ".", "?", "na", "n.a.", "n/a", "#na", "#n/a", "<na>", "nan", "-nan"}
-MISSING |= {"nat", "null", "(null)", "\\n", "none"}
+# What programs write for a missing value, and its other common marks.
+NOTHING = {"", "nan", "none", "null", "na", "n/a", "<na>", "nat"}
+MISSING = NOTHING | {"-", "--", ".", "?", "n.a.", "#na", "#n/a", "-nan", "(null)", "\\n"}
 MISSING |= {"#value!", "#div/0!", "#ref!", "#num!", "#name?"}
 # Numbers that programs write for a missing value.
 STAND_INS = {-99, -999, -9999}

@@ -147,7 +147,7 @@ def paths(label: Network) -> Iterator[tuple[int, int]]:
 
 
 def ahead(label: Network, order: Order) -> list[list[float]]:
-    """What bears on edges to come, for every edge u to v: edges to the node at hand, and paths."""
+    """The features that edges to come depend on, of every edge: edges to the node, and paths."""
     pairs, linked = list(permutations(range(len(label.parents)), 2)), set(paths(label))
     at_hand = max((v for _, v in label.edges), default=-1)
     chosen = [float((u, v) in label.edges and v == at_hand) for u, v in pairs]
@@ -172,8 +172,7 @@ def test_a_dag_is_seen_by_its_edges_and_by_what_bears_on_edges_to_come(order: Or
         edges = [float(pair in label.edges) for pair in pairs]
         return [*edges, *chain(*ahead(label, order)), float(label.stopped)]
 
-    found = seen(environment, problem)
-    assert not differs_from(found, expected)
+    assert not differs_from(seen(environment, problem), expected)
     # Control: by its edges alone it is seen otherwise.
     assert differs_from(seen(make_environment(problem), problem), expected)
 

@@ -33,9 +33,9 @@ HISTORIES = (((0, 1), (2, 1), (1, 3), (0, 3)), ((0, 3), (1, 3), (2, 1), (0, 1)))
 
 @pytest.fixture(scope="module", params=get_args(GraphCode))
 def environment(request: pytest.FixtureRequest) -> StructureEnvironment:
-    found = make_environment(PROBLEM, graph_code=request.param)
-    assert isinstance(found, StructureEnvironment)
-    return found
+    made = make_environment(PROBLEM, graph_code=request.param)
+    assert isinstance(made, StructureEnvironment)
+    return made
 
 
 def matrices(history: tuple[tuple[int, int], ...]) -> Floats:
