@@ -27,19 +27,12 @@ def free_folder(folder: Path) -> Path:
     return next(path for path in map(folder.with_name, names) if not path.exists())
 
 
-@contextmanager
-def new_folder(folder: Path, command: str = "") -> Iterator[Path]:
-    """Makes a folder that appears when the body has filled it: after a kill, all of it or none.
+def check_free(folder: Path, command: str = "") -> None:
+    """Refuses a folder that exists: nothing is overwritten. Call it before any work, too.
 
     Args:
         folder: its path.
         command: the command of `pdai` that continues such a folder with `--resume`, if any.
-
-    Yields:
-        the path that the body writes to.
-
-    Raises:
-        InputError: if it exists already, as nothing is overwritten; or if it cannot be made.
     """
     if kind_of(folder):
         go_on = f"continue it with `pdai {command} --resume {folder}`, or " if command else ""
@@ -47,6 +40,23 @@ def new_folder(folder: Path, command: str = "") -> Iterator[Path]:
             f"the folder {str(folder)!r} exists, and nothing is overwritten: {go_on}choose another "
             "with --out"
         )
+
+
+@contextmanager
+def new_folder(folder: Path, command: str = "") -> Iterator[Path]:
+    """Makes a folder that appears when the body has filled it: after a kill, all of it or none.
+
+    Args:
+        folder: its path.
+        command: that of `check_free`.
+
+    Yields:
+        the path that the body writes to.
+
+    Raises:
+        InputError: if it exists already, as nothing is overwritten; or if it cannot be made.
+    """
+    check_free(folder, command)
     partial = partial_of(folder)
     try:
         partial.mkdir(parents=True, exist_ok=True)

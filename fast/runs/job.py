@@ -12,7 +12,7 @@ import numpy as np
 from fast.measure.report import Report
 from fast.runs.checkpoints import last_state, load_checkpoint, saved_step
 from fast.runs.display import PLAIN, Display
-from fast.runs.files import alone_in
+from fast.runs.files import alone_in, check_free
 from fast.runs.folder import create_run, load_config
 from fast.runs.frozen import (
     arithmetic,
@@ -74,6 +74,7 @@ def train(
         InputError: if the folder exists, or the machine has fewer devices than requested.
     """
     check_devices(config.run.devices)
+    check_free(config.folder(), "train")
     with arithmetic(config.run.precision):
         setup = set_up(config)
         folder = create_run(config, setup.initial.policy(0), tables_digest(setup.trained_on))

@@ -78,6 +78,7 @@ class ExactPosterior:
         Raises:
             InputError: if the file cannot be learned from, or an option breaks a rule.
         """
+        from fast.runs.files import check_free
         from pdai.answers import GraphAnswer, posterior
 
         check_integer("posterior", "best", self.best, 1, most=1000)
@@ -85,6 +86,8 @@ class ExactPosterior:
         check_seed("posterior", self.seed)
         if self.draws and self.out is None:
             raise InputError(f"draws is {self.draws}, but there is no folder for them: add --out")
+        if self.out is not None:
+            check_free(self.out)
         answer = posterior(
             self.data,
             self.outcome,

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fast.runs.display import slow
-from fast.runs.files import free_folder, new_folder
+from fast.runs.files import check_free, free_folder, new_folder
 from fast.runs.identity import inputs_of
 from fast.runs.records import save_law, seal_run, write_json
 from fast.tasks import CustomTask, Task, task_meant
@@ -113,6 +113,7 @@ def solve(
             no_such(f"option of {task.name}", name, [part.name for part in fields(task)])
         )
     folder = Path(out) if out else free_folder(default_folder(task))
+    check_free(folder)
     return write_solved(_answer(task, p_b, way, max_states), folder)
 
 

@@ -56,20 +56,23 @@ def test_a_run_leaves_its_folder_complete_and_nothing_overwrites_it(finished: Pa
         (SMALL, "nothing is overwritten"),
         (["--resume", str(finished)], "is finished (400 steps)"),
     ):
-        assert message in answer("train", *arguments, cwd=finished.parents[1], expect=2).stderr
+        stderr = answer("train", *arguments, cwd=finished.parents[1], expect=2).stderr
+        assert message in stderr
+        assert "compiling" not in stderr
     assert {path: path.read_bytes() for path in finished.iterdir()} == before
 
 
 def test_the_audit_agrees_with_the_table_of_the_run(finished: Path) -> None:
     output = answer("audit", str(finished), cwd=finished).stdout
     assert "exact rationals" in output
-    found = re.search(r"TV\(p_T, target\)\D+([0-9.]+) \(exact\)", output)
-    assert found is not None
+    printed = re.search(r"TV\(p_T, target\)\D+([0-9.]+) \(exact\)", output)
+    assert printed is not None
+    tv = float(printed[1])
     report = read_json(finished / "report.json")
     # One is a rational, the other a float64 sum over the same float64 network.
-    assert float(found[1]) == pytest.approx(report["learned"][0]["tv"]["mean"], abs=1e-9)
+    assert tv == pytest.approx(report["learned"][0]["tv"]["mean"], abs=1e-9)
     with np.load(finished / "law.npz") as law:
-        assert np.abs(law["learned"][0] - law["target"]).sum() / 2 == pytest.approx(float(found[1]))
+        assert np.abs(law["learned"][0] - law["target"]).sum() / 2 == pytest.approx(tv)
         assert law["labels"].tolist() == [f"q{i}" for i in range(7)]
     assert report["kinds"]["tv"] == "float64"
     assert re.search(r"KL\(p_T \|\| target\), nats\D+[0-9.e-]+ \(float64\)", output)
@@ -82,10 +85,10 @@ def test_a_run_is_certified_and_corrected_by_rejection(finished: Path) -> None:
     assert exact.regime == "E"
     assert exact.tv is not None
     assert float(exact.tv) == pytest.approx(float(audit(finished).tv), abs=1e-12)
-    found = certify(finished, regime="Z", samples=4_096)
+    made = certify(finished, regime="Z", samples=4_096)
     # Each end of `lines` has several trajectories, whose TV is at least that of the ends.
-    assert exact.tv <= found.interval.high
-    assert found.interval.low <= found.interval.high < 0.5
+    assert exact.tv <= made.interval.high
+    assert made.interval.low <= made.interval.high < 0.5
     sampled = answer("sample", str(finished), "--exact", "--count", "30", cwd=finished)
     assert re.fullmatch(r"(q[0-6]\t-?\d+\.\d{6}\n){30}", sampled.stdout)
     assert "of all trajectories are kept" in sampled.stderr
@@ -140,9 +143,9 @@ def test_looking_at_an_unfinished_run_says_where_it_stands(
             train(tiny_run(cut))
     capsys.readouterr()
     for run, said in ((finished, ""), (cut, "step 100 of 200, unfinished")):
-        found = audit(run)
-        assert found.unfinished == said
-        assert str(audit_table(found).title).endswith(said or "exact rationals")
+        audited = audit(run)
+        assert audited.unfinished == said
+        assert str(audit_table(audited).title).endswith(said or "exact rationals")
         Run(run).sample(1)
         shown = capsys.readouterr().err
         assert shown.startswith(f"the run {str(run)!r} is at {said}\n") or not said
