@@ -2,7 +2,9 @@
 
 import tomllib
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import cache
+from math import ceil, floor
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,8 @@ _COMBINED, _PRODUCT = "combined", "on the product"
 _CHAINS = {"edges": "structure MCMC", "orders": "order MCMC"}
 # The names of stored floors in tables, and those of the losses whose minima are shown beside them.
 _BOUNDS = {LEAST: "markovian", "least TV with memory": "with_memory"}
+# Bounds are shown with four digits everywhere, rounded outwards.
+SHOWN_DIGITS = 4
 _MINIMA = {LIKELIEST: "likelihood", LEAST_LOSS: "on policy"}
 
 
@@ -130,7 +134,10 @@ def _floors() -> dict[str, dict[str, tuple[float, float]]]:
     try:
         floors = parsed_json(read_file(path))
         bounds = {
-            name: {row: (float(kind[key][0]), float(kind[key][1])) for row, kind in floors.items()}
+            name: {
+                row: outwards(kind[key][0], kind[key][1], SHOWN_DIGITS)
+                for row, kind in floors.items()
+            }
             for name, key in _BOUNDS.items()
         }
         # Where the state is seen, every loss is least at the target.
@@ -147,6 +154,14 @@ def _floors() -> dict[str, dict[str, tuple[float, float]]]:
             f"{str(path)!r} holds no floors ({error}): write it with python -m "
             f"pdai.experiments.{module}"
         ) from None
+
+
+def outwards(lower: Fraction | float, upper: Fraction | float, digits: int) -> tuple[float, float]:
+    """The ends of an interval as decimals of so many digits, rounded outwards."""
+    scale = 10**digits
+    # The decimals of a float, not its binary value: 0.1763 stays as it is.
+    low, high = (Fraction(str(end)) * scale for end in (lower, upper))
+    return floor(low) / scale, ceil(high) / scale
 
 
 def _flowing(text: str) -> str:

@@ -5,7 +5,6 @@ results: every run gives the same floors. Imports no JAX.
 """
 
 import json
-import math
 from collections.abc import Callable, Hashable
 from fractions import Fraction
 from functools import partial
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple
 
 from fast.training.compose import TrainConfig
 from pdai.experiments import minors, relaxation
-from pdai.experiments.definitions import FLOORS, define
+from pdai.experiments.definitions import FLOORS, define, outwards
 from pdai.experiments.nearest import nearest
 from reference.expressivity.aliasing import TiedPolicies
 from reference.expressivity.coarse import block_of_cell, end_of_string, tied_policies
@@ -98,9 +97,8 @@ def target_of(problem: Any, tied: TiedPolicies) -> list[Fraction]:
 
 
 def rounded(lower: Fraction, upper: Fraction) -> Interval:
-    """The interval, rounded outwards."""
-    scale = 10**DIGITS
-    return Interval(math.floor(lower * scale) / scale, math.ceil(upper * scale) / scale)
+    """The interval, rounded outwards as it is stored."""
+    return Interval(*outwards(lower, upper, DIGITS))
 
 
 def store(path: Path = FLOORS) -> None:

@@ -11,7 +11,7 @@ import json
 import sys
 from collections.abc import Sequence
 from fractions import Fraction
-from math import ceil, floor
+from itertools import chain
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from fast.training.compose import TrainConfig
 from pdai.experiments import minors, relaxation
 from pdai.experiments.base import MARKOVIAN
-from pdai.experiments.definitions import FOLDER, PRICES
+from pdai.experiments.definitions import FOLDER, PRICES, SHOWN_DIGITS, outwards
 from pdai.experiments.floors import (
     SPLITS,
     STARTS,
@@ -198,11 +198,9 @@ def table(rows: Sequence[Line]) -> str:
             f"{mean(values):.4f} ± {stdev(values):.4f} ({len(values)})" if values else ""
             for values in trained.values()
         ]
-        # Rounded outwards.
-        scale = 10**4
-        lower, upper = floor(made.floor.lower * scale), ceil(made.floor.upper * scale)
-        bounds = [f"{end / scale:.4f}" for end in (lower, upper)]
-        cells = [f"{made.parameters:,}", *bounds, *minima, markov, f"{made.with_memory.upper:.4f}"]
+        ends = (outwards(*interval, SHOWN_DIGITS) for interval in (made.floor, made.with_memory))
+        lower, upper, _, memory = (f"{end:.4f}" for end in chain.from_iterable(ends))
+        cells = [f"{made.parameters:,}", lower, upper, *minima, markov, memory]
         body.append([row, *cells, *others])
     return markdown(heads, body)
 
