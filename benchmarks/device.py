@@ -39,10 +39,10 @@ def main() -> int:
     from benchmarks.on_device.rows import rows
 
     device = chosen(options.device)
-    told = facts(device)
-    print(f"{told['device']}, {told['memory_gib']:.0f} GiB, jax {told['jax']}", flush=True)
+    machine = facts(device)
+    print(f"{machine['device']}, {machine['memory_gib']:.0f} GiB, jax {machine['jax']}", flush=True)
     out = options.out or HERE / "results" / f"device-{device.platform}"
-    about = told | {"minutes": options.minutes, "smallest": options.smallest}
+    about = machine | {"minutes": options.minutes, "smallest": options.smallest}
     table = Table("python benchmarks/device.py", out, about, printed=False)
     wanted = [
         row

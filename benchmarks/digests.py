@@ -51,23 +51,25 @@ RUNS = {
 def command() -> Callable[[list[str]], None]:
     """The command line of the checkout that Python finds first."""
     name = "pdai.cli" if importlib.util.find_spec("pdai") else "fast.cli"
-    found: Callable[[list[str]], None] = importlib.import_module(name).main
-    return found
+    main: Callable[[list[str]], None] = importlib.import_module(name).main
+    return main
 
 
 def digest(checkpoint: Path) -> str:
     """A checksum of a checkpoint's arrays, in whatever order they are stored."""
     _, _, payload = checkpoint.read_bytes().partition(b"\n")
-    stream, found = io.BytesIO(payload), []
+    stream, checksums = io.BytesIO(payload), []
     while stream.tell() < len(payload):
         array = np.load(stream, allow_pickle=False)
-        found.append(f"{array.dtype} {array.shape} {hashlib.sha256(array.tobytes()).hexdigest()}")
-    return hashlib.sha256("\n".join(sorted(found)).encode()).hexdigest()[:16]
+        checksums.append(
+            f"{array.dtype} {array.shape} {hashlib.sha256(array.tobytes()).hexdigest()}"
+        )
+    return hashlib.sha256("\n".join(sorted(checksums)).encode()).hexdigest()[:16]
 
 
 def digests(names: list[str]) -> dict[str, str]:
     """The digest of every checkpoint of every run, by the run's name and folder."""
-    found = {}
+    checksums = {}
     for name in names or RUNS:
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "run"
@@ -77,8 +79,8 @@ def digests(names: list[str]) -> dict[str, str]:
                 print(f"{name}: exit {error.code}", file=sys.stderr)
             for path in sorted(out.rglob("checkpoint.eqx")):
                 place = path.parent.relative_to(out).as_posix().replace("/given/", "/frozen/")
-                found[f"{name} {place}"] = digest(path)
-    return found
+                checksums[f"{name} {place}"] = digest(path)
+    return checksums
 
 
 if __name__ == "__main__":

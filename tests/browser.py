@@ -71,8 +71,8 @@ class Browser:
 
     def picture(self) -> bytes:
         """The whole page, as PNG."""
-        found = self._develop("Page.captureScreenshot", captureBeyondViewport=True, format="png")
-        return base64.b64decode(found["data"])
+        captured = self._develop("Page.captureScreenshot", captureBeyondViewport=True, format="png")
+        return base64.b64decode(captured["data"])
 
     def console(self) -> list[str]:
         """Messages of the console since the last call: errors, and refused requests."""

@@ -144,16 +144,19 @@ def report(worker: Worker, certified: Certified, rows: Rows) -> None:
         worker.train(case.steps)
         begun = time.process_time()
         training = f"{version}, {case.steps:,} steps, {begun - started:.0f} s"
-        for found in certificates(worker, case, certified, rows):
+        for certificate in certificates(worker, case, certified, rows):
             ended = time.process_time()
-            low, high = small(found.interval.low, down=True), small(found.interval.high, down=False)
+            low, high = (
+                small(certificate.interval.low, down=True),
+                small(certificate.interval.high, down=False),
+            )
             table.add(
                 {
                     "task": name,
                     "trained": training,
-                    "regime": found.regime,
+                    "regime": certificate.regime,
                     "TV": f"[{low}, {high}]",
-                    "samples": found.samples,
+                    "samples": certificate.samples,
                     "seconds": f"{ended - begun:.1f}",
                 }
             )

@@ -12,11 +12,11 @@ from tests.certificates.test_wrong_samplers import SAMPLES, WRONG, exposed
 def needed(policy: Any, regime: str, options: dict[str, Any]) -> str:
     """The least power of two that exposes a sampler, or that it is refused."""
     count = 32
-    while (found := exposed(policy, regime, count, **options)) is None:
+    while (answer := exposed(policy, regime, count, **options)) is None:
         count *= 2
         if count > SAMPLES:
             return f"more than {SAMPLES:,}"
-    return "refused" if found.startswith("refused") else f"{count:,}"
+    return "refused" if answer.startswith("refused") else f"{count:,}"
 
 
 if __name__ == "__main__":

@@ -69,18 +69,18 @@ class Budget:
     def _measure(self, row: Row, prepared: Future[Any], table: Table) -> None:
         before = time.monotonic()
         try:
-            found = row.measure(prepared.result(timeout=max(0.0, self._end - before)))
+            measured = row.measure(prepared.result(timeout=max(0.0, self._end - before)))
         except TimeoutError:
             prepared.cancel()
             table.dropped.append(row.name)
             return
         except Exception as error:
             # One row that a device refuses must not cost the others.
-            found = [{"error": f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"}]
+            measured = [{"error": f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"}]
         taken = time.monotonic() - before
         self._taken[row.kind] = max(taken, self._taken.get(row.kind, 0.0))
         print(f"{taken:6.1f} s  {row.kind}: {row.name}", flush=True)
-        for values in found:
+        for values in measured:
             table.add({"name": row.name, **values}, row.kind)
             # Of a comparison `error` is how far it is off, of other rows why there is no number.
             self.failed |= not values.get("right", "error" not in values)

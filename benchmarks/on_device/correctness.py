@@ -62,15 +62,15 @@ def drawing(_: None = None) -> list[dict[str, Any]]:
     expected = (below <= level[:, None]).sum(1)
     # A draw that is within the rounding of a partial sum may go either way.
     clear = np.abs(below - level[:, None]).min(1) > 1e-5
-    found = []
+    comparisons = []
     for way in (actions._invert_by_loop, actions._invert_by_cumsum):
         chosen = np.asarray(jax.jit(way)(p, level))
         wrong = float((chosen != expected)[clear].mean())
         legal = bool((p[np.arange(len(p)), chosen] > 0).all())
         control = float((np.asarray(jax.jit(way)(p, level[::-1])) != expected)[clear].mean())
-        found.append(row(f"actions by {way.__name__.strip('_')}", wrong, 0.0, control))
-        found[-1]["right"] &= legal
-    return found
+        comparisons.append(row(f"actions by {way.__name__.strip('_')}", wrong, 0.0, control))
+        comparisons[-1]["right"] &= legal
+    return comparisons
 
 
 def on_cpu() -> Any:
@@ -110,10 +110,10 @@ def terms_losses_gradients(environment: Any, policy: Any, other: Any) -> list[di
         draws = uniforms(key, environment, BATCH)
         drawn, cached = sample_trajectories(policy, environment, draws, cache=True)
         sampler = Sampler(policy, jnp.float32(LOG_Z))
-        found = loss_and_gradient(loss, environment, sampler, Batch(drawn, cached), key)  # type: ignore[arg-type]
+        loss_gradient = loss_and_gradient(loss, environment, sampler, Batch(drawn, cached), key)  # type: ignore[arg-type]
         steps = evaluate(policy, environment, drawn)
         values = [tb(steps, jnp.float32(LOG_Z)), log_variance(ratios_of(steps)), subtb(steps)]
-        return drawn, cached.log_p_f, steps, values, found.by
+        return drawn, cached.log_p_f, steps, values, loss_gradient.by
 
     drawn, log_p_f, steps, values, gradient = on_device(policy, environment, jax.random.key(0))
     wrong = on_device(other, environment, jax.random.key(0))[-1]
@@ -127,7 +127,7 @@ def terms_losses_gradients(environment: Any, policy: Any, other: Any) -> list[di
         exact, strange = (terms(to_float64(here(which)), *host) for which in (policy, other))
         sampler = Sampler(to_float64(here(policy)), jnp.array(LOG_Z))
         expected = jax.jit(jax.grad(loss_of))(sampler, *host)
-    found = [
+    comparisons = [
         row(
             f"log {which}",
             distance(ours, theirs),
@@ -150,9 +150,9 @@ def terms_losses_gradients(environment: Any, policy: Any, other: Any) -> list[di
     for value, (which, function) in zip(values, functions, strict=True):
         theirs = function(hand)
         control = distance(function(hand_strange), theirs)
-        found.append(row(f"loss {which}", distance(value, theirs), SINGLE, control))
+        comparisons.append(row(f"loss {which}", distance(value, theirs), SINGLE, control))
     errors = [tree_distance(double(g), double(expected)) for g in (gradient, wrong)]
-    return [*found, row("gradient of tb", errors[0], GRADIENT, errors[1])]
+    return [*comparisons, row("gradient of tb", errors[0], GRADIENT, errors[1])]
 
 
 def laws_and_samples(instance: Any, policy: Any, other: Any) -> list[dict[str, Any]]:
@@ -163,17 +163,17 @@ def laws_and_samples(instance: Any, policy: Any, other: Any) -> list[dict[str, A
             np.array([float(x) for x in marginal(exact_policy(p, enumeration, 100_000)[1])])
             for p in (here(policy), here(other))
         )
-    found = []
+    comparisons = []
     for float64 in (False, True):
         law = exact_law(policy, enumeration, float64=float64).probabilities
         name = f"law, float{64 if float64 else 32}"
         errors = [float(np.abs(law - p).sum() / 2) for p in (exact, wrong)]
-        found.append(row(name, errors[0], DOUBLE if float64 else SINGLE, errors[1]))
+        comparisons.append(row(name, errors[0], DOUBLE if float64 else SINGLE, errors[1]))
     for way in ("_invert_by_loop", "_invert_by_cumsum"):
         counts = drawn_by(way, instance, policy)
         fits = [chi_square(counts, p * SAMPLES) for p in (exact, wrong)]
-        found.append(row(f"samples, drawn by {way.strip('_')}", fits[0], 1.0, fits[1]))
-    return found
+        comparisons.append(row(f"samples, drawn by {way.strip('_')}", fits[0], 1.0, fits[1]))
+    return comparisons
 
 
 def drawn_by(way: str, instance: Any, policy: Any) -> Any:
@@ -209,4 +209,4 @@ def rows(names: tuple[str, ...], kinds: tuple[str, ...]) -> Iterator[Row]:
             compare = functools.partial(network, name, dynamics)
             # Each problem and each kind once before anything is timed, the rest beside it.
             late = 2 + n if n == k else 102 + n + k
-            yield Row("correctness", f"{name}, {dynamics}", late, compare, lambda found: found)
+            yield Row("correctness", f"{name}, {dynamics}", late, compare, lambda made: made)

@@ -40,7 +40,7 @@ def prepare(length: int) -> Ready:
 
 def measure(length: int, ready: Ready) -> list[dict[str, Any]]:
     """A row for each precision: the second call, without compilation."""
-    found = []
+    measured = []
     for float64 in (False, True):
         seconds = []
         for _ in range(2):
@@ -48,7 +48,7 @@ def measure(length: int, ready: Ready) -> list[dict[str, Any]]:
             law = exact_law(ready.policy, ready.enumeration, float64=float64)
             seconds.append(time.perf_counter() - started)
         count = ready.enumeration.dag.trajectory_count
-        found.append(
+        measured.append(
             {
                 "length": length,
                 "precision": "float64" if float64 else "float32",
@@ -61,7 +61,7 @@ def measure(length: int, ready: Ready) -> list[dict[str, Any]]:
                 "right": bool(abs(law.probabilities.sum() - 1) < (1e-9 if float64 else 1e-4)),
             }
         )
-    return found
+    return measured
 
 
 def rows(lengths: Sequence[int]) -> Iterator[Row]:

@@ -90,16 +90,16 @@ def parsed(text: str) -> tuple[dict[str, dict[str, Instruction]], str]:
 
 
 def _instruction(text: str) -> Instruction:
-    found = OPCODE.search(text)
-    assert found, text
+    match = OPCODE.search(text)
+    assert match, text
     # Layouts and comments hold parentheses of their own; operands end where the depth does.
-    depth, end = 1, found.end()
+    depth, end = 1, match.end()
     while depth and end < len(text):
         depth += {"(": 1, ")": -1}.get(text[end], 0)
         end += 1
-    operands = re.findall(r"[\w.\-]+", text[found.end() : end])
-    result = text[: found.start()]
-    return Instruction(found[1], _size(result), _shape(result), operands, text[end:])
+    operands = re.findall(r"[\w.\-]+", text[match.end() : end])
+    result = text[: match.start()]
+    return Instruction(match[1], _size(result), _shape(result), operands, text[end:])
 
 
 def _size(text: str) -> int:
@@ -196,5 +196,5 @@ def _read(part: dict[str, Instruction], name: str, size: int) -> int:
 
 def _called(rest: str, *attributes: str) -> Iterator[str]:
     for attribute in attributes:
-        if found := re.search(rf"\b{attribute}=(\{{[^}}]*\}}|%?[\w.\-]+)", rest):
-            yield from re.findall(r"[\w.\-]+", found[1])
+        if match := re.search(rf"\b{attribute}=(\{{[^}}]*\}}|%?[\w.\-]+)", rest):
+            yield from re.findall(r"[\w.\-]+", match[1])

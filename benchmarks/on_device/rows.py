@@ -14,12 +14,12 @@ def rows(device: Any, *, smallest: bool) -> Iterator[Row]:
     rate = [float("nan")]
 
     def matrices(size: int) -> list[dict[str, Any]]:
-        found = [
+        measured = [
             {"size": size, "precision": precision, "GFLOP/s": matrix_rate(size, precision)}
             for precision in ("highest", "default")
         ]
-        rate[0] = found[0]["GFLOP/s"]
-        return found
+        rate[0] = measured[0]["GFLOP/s"]
+        return measured
 
     size = 256 if smallest else 1_024 if is_cpu else 8_192
     yield Row("matrices", "products", 0, lambda: size, matrices)

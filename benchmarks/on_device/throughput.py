@@ -149,7 +149,7 @@ def measure(task: str, policy: str, batch: int, rate: float, ready: Ready) -> li
     loss = np.asarray(train().loss)
     if not np.isfinite(loss).all():
         row["note"] = "loss is no number"
-    found = cost(ready.training.as_text())
+    costs = cost(ready.training.as_text())
     weights = sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(network, eqx.is_inexact_array)))
     # Once forwards, twice backwards; the first state, which is evaluated once, counts for each.
     flops = 3 * 2 * weights * batch * length
@@ -158,13 +158,13 @@ def measure(task: str, policy: str, batch: int, rate: float, ready: Ready) -> li
         | {
             "ms per step": 1e3 * wall,
             "CPU ms per step": 1e3 * cpu,
-            **inferred(jax.devices()[0].device_kind, found, ready.steps),
+            **inferred(jax.devices()[0].device_kind, costs, ready.steps),
             "trajectories/s": batch / sampled,
             "actions": length,
             "share of matrix rate": flops / wall / 1e9 / rate,
-            "kernels per step": found.kernels / ready.steps,
-            "MB moved per step": found.bytes / ready.steps / 1e6,
-            "loops of unknown length": found.unknown,
+            "kernels per step": costs.kernels / ready.steps,
+            "MB moved per step": costs.bytes / ready.steps / 1e6,
+            "loops of unknown length": costs.unknown,
             "cost_analysis bytes": cost_analysis(ready.training).get("bytes accessed"),
             "compile training s": ready.seconds[0],
             "compile sampling s": ready.seconds[1],
@@ -174,8 +174,8 @@ def measure(task: str, policy: str, batch: int, rate: float, ready: Ready) -> li
 
 def cost_analysis(compiled: Any) -> dict[str, float]:
     """The costs of a program by XLA, each loop's body counted once; empty where it says nothing."""
-    found = compiled.cost_analysis() or {}
-    return found[0] if isinstance(found, list) else found
+    costs = compiled.cost_analysis() or {}
+    return costs[0] if isinstance(costs, list) else costs
 
 
 def rows(

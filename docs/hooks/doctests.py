@@ -21,5 +21,5 @@ class FencedDoctests(griffe.Extension):
 def fenced(text: str) -> str:
     """The text of a docstring with its doctests in fences."""
     return BLOCK.sub(
-        lambda found: f"{found['indent']}```pycon\n{found[0]}\n{found['indent']}```", text
+        lambda match: f"{match['indent']}```pycon\n{match[0]}\n{match['indent']}```", text
     )

@@ -24,8 +24,8 @@ def target_of(link: str, origin: str) -> str | None:
 
 def targets(text: str, origin: str) -> set[str]:
     """The paths in the repository that the links of a text lead to."""
-    found = (target_of(match[2], origin) for part in prose(text) for match in LINK.finditer(part))
-    return {path for path in found if path is not None}
+    paths = (target_of(match[2], origin) for part in prose(text) for match in LINK.finditer(part))
+    return {path for path in paths if path is not None}
 
 
 def prose(text: str) -> list[str]:

@@ -86,16 +86,16 @@ def anchor(name: str) -> str:
 
 def _entry(claim: Claim) -> str:
     """One claim: what is printed, how it is read, its verdict, code, proof and tests."""
-    found = f"## {claim.id}: {claim.title} {{ #{anchor(claim.id)} }}\n\n"
+    entry = f"## {claim.id}: {claim.title} {{ #{anchor(claim.id)} }}\n\n"
     severity = f", {claim.severity.label}" if claim.severity else ""
     place = f"{claim.place}. " if claim.place else ""
-    found += f"{place}**{claim.verdict.capitalize()}**{severity}.\n\n"
+    entry += f"{place}**{claim.verdict.capitalize()}**{severity}.\n\n"
     if claim.printed:
         first, *items = map(_plain, claim.printed.split("\n"))
-        found += "\n".join([f"> {first}", ">", *(f"> - {item}" for item in items)]) + "\n\n"
+        entry += "\n".join([f"> {first}", ">", *(f"> - {item}" for item in items)]) + "\n\n"
     rows = dict(_rows(claim))
-    found += "|  |  |\n| --- | --- |\n"
-    return found + "".join(f"| {name} | {text} |\n" for name, text in rows.items()) + "\n"
+    entry += "|  |  |\n| --- | --- |\n"
+    return entry + "".join(f"| {name} | {text} |\n" for name, text in rows.items()) + "\n"
 
 
 def _rows(claim: Claim) -> Iterator[tuple[str, str]]:
@@ -139,8 +139,8 @@ def _imported(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(CODE):
             for name in node.names:
-                found = getattr(importlib.import_module(node.module or ""), name.name, None)
-                module = getattr(found, "__module__", None) or node.module or ""
+                imported = getattr(importlib.import_module(node.module or ""), name.name, None)
+                module = getattr(imported, "__module__", None) or node.module or ""
                 if module.split(".")[1:2] and module.split(".")[1] not in USUAL:
                     found_file = _file_of(module)
                     if found_file:
@@ -161,4 +161,4 @@ def _file_of(dotted: str) -> str | None:
 
 def _plain(text: str) -> str:
     """A text in which nothing is Markdown, on one line of a table."""
-    return re.sub(r"[\\`*_{}\[\]<>&#|~^]", lambda found: f"&#{ord(found[0])};", text)
+    return re.sub(r"[\\`*_{}\[\]<>&#|~^]", lambda match: f"&#{ord(match[0])};", text)

@@ -112,8 +112,8 @@ def _add_sources(texts: dict[str, str], files: Files, config: MkDocsConfig) -> N
 def _tracked() -> list[str]:
     """The files of the repository, without what git ignores."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
-    found = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    return found.stdout.splitlines()
+    listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    return listed.stdout.splitlines()
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
@@ -133,5 +133,5 @@ def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
 
 def network_addresses(html: str) -> list[str]:
     """The files that a page loads from elsewhere: scripts, styles, pictures and frames."""
-    found: list[str] = LOADED.findall(html)
-    return found
+    addresses: list[str] = LOADED.findall(html)
+    return addresses

@@ -19,16 +19,16 @@ def source_page(root: Path, path: str) -> str:
         root: the repository.
         path: in it.
     """
-    found = root / path
+    file = root / path
     head = "---\nsearch:\n  exclude: true\nhide:\n  - toc\n---\n\n"
     head += f"# {path}\n\n"
-    if found.is_dir():
-        return head + "".join(f"- {_entry(path, child)}\n" for child in _children(found))
-    size = found.stat().st_size
-    if size > MOST_SHOWN or found.suffix not in {*LANGUAGES, ".txt", ".mli", ".cff", ""}:
+    if file.is_dir():
+        return head + "".join(f"- {_entry(path, child)}\n" for child in _children(file))
+    size = file.stat().st_size
+    if size > MOST_SHOWN or file.suffix not in {*LANGUAGES, ".txt", ".mli", ".cff", ""}:
         return head + f"A file of {size:,} bytes, in the repository.\n"
-    text = found.read_text()
-    return f"{head}``````{LANGUAGES.get(found.suffix, 'text')}\n{text}\n``````\n"
+    text = file.read_text()
+    return f"{head}``````{LANGUAGES.get(file.suffix, 'text')}\n{text}\n``````\n"
 
 
 def _entry(path: str, child: Path) -> str:

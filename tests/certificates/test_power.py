@@ -64,10 +64,10 @@ def test_the_command_says_what_is_a_guarantee(tmp_path: Path) -> None:
     (tmp_path / "law.csv").write_text("a,1\nb,1\nc,2\n")
     (tmp_path / "wrong.csv").write_text("a,2\nb,1\nc,1\n")
     ask = ("power", "0.1", "--law", "law.csv", "--against", "wrong.csv")
-    told = " ".join(answer(*ask, cwd=tmp_path).stdout.replace("│", " ").split())
-    assert "with probability at most 1e-06 (bound)" in told
-    assert "samples that show TV 0.25, of the wrong law given" in told
-    assert "(estimate: 9 of 10 simulated samplers)" in told
+    printed = " ".join(answer(*ask, cwd=tmp_path).stdout.replace("│", " ").split())
+    assert "with probability at most 1e-06 (bound)" in printed
+    assert "samples that show TV 0.25, of the wrong law given" in printed
+    assert "(estimate: 9 of 10 simulated samplers)" in printed
     made = json.loads(answer(*ask, "--json", cwd=tmp_path).stdout)
     assert made["shows"]["of the wrong law given"]["samples"] < made["passes"]
 

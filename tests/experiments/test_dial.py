@@ -50,12 +50,12 @@ def test_the_rows_of_the_experiment_have_all_models_and_floors() -> None:
 
 @pytest.mark.long
 def test_floors_fall_with_memory_and_rise_with_the_dial() -> None:
-    found = [floors(small(coarse), 2, 20) for coarse in (1, 2, 4)]
-    assert found[0] == Floors(Interval(0, 0), Interval(0, 0))
-    for one in found[1:]:
+    bounds = [floors(small(coarse), 2, 20) for coarse in (1, 2, 4)]
+    assert bounds[0] == Floors(Interval(0, 0), Interval(0, 0))
+    for one in bounds[1:]:
         assert 0 < one.markovian.lower < one.markovian.upper
         assert one.with_memory.lower == 0 < one.with_memory.upper < one.markovian.upper
-    assert found[1].markovian.upper < found[2].markovian.lower
+    assert bounds[1].markovian.upper < bounds[2].markovian.lower
 
 
 @pytest.mark.long

@@ -181,9 +181,9 @@ def test_a_verdict_that_tv_changes_is_listed() -> None:
 def test_verdicts_that_added_seeds_change_are_listed() -> None:
     noisy = [0.2, 0.51, 0.3, 0.2, 0.2]
     late = results_of([*FAR, 0.5, 0.5], noisy, first_seeds=3)
-    told = by_first_seeds([late])
-    assert "tab:a: 1 of 1 verdicts change" in told
-    assert "| tab:a: N = 3 | SRWM against Markovian | undecided | reproduced |" in told
+    text = by_first_seeds([late])
+    assert "tab:a: 1 of 1 verdicts change" in text
+    assert "| tab:a: N = 3 | SRWM against Markovian | undecided | reproduced |" in text
     # Controls: a row that had all its seeds at once, and a table that had.
     at_once = results_of([*FAR, 0.5, 0.5], noisy, first_seeds=3, at_once=(ROW,))
     assert "0 of 0" in by_first_seeds([at_once])

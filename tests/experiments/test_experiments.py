@@ -148,13 +148,13 @@ def test_what_was_met_at_any_time_counts_once() -> None:
 @pytest.mark.long
 @pytest.mark.usefixtures("threads")
 def test_an_experiment_is_run_stored_and_not_run_again(tmp_path: Path) -> None:
-    told: list[str] = []
-    runs, failures = reproduce(tiny(), tmp_path, 1, told.append)
+    reported: list[str] = []
+    runs, failures = reproduce(tiny(), tmp_path, 1, reported.append)
     assert failures == []
     # On a slow machine there are lines of progress as well.
-    told = [line for line in told if " of 2: " in line]
-    assert len(told) == len(runs) == 2
-    assert re.fullmatch(r"1 of 2: N = 3, Markovian, seed 0: tv 0\.\d{4}", told[0])
+    reported = [line for line in reported if " of 2: " in line]
+    assert len(reported) == len(runs) == 2
+    assert re.fullmatch(r"1 of 2: N = 3, Markovian, seed 0: tv 0\.\d{4}", reported[0])
     stored = wanted(tiny(), load(tmp_path / "tab_tiny.json"))
     assert {r.model for r in stored} == set(MODELS)
     for r in stored:
@@ -165,10 +165,10 @@ def test_an_experiment_is_run_stored_and_not_run_again(tmp_path: Path) -> None:
             r.value("tv") == pytest.approx(tv, abs=1e-6) == pytest.approx(r.curve[-1][1], abs=1e-5)
         )
     # Again: nothing is missing. With another seed: all is, and those that are there stay.
-    assert len(reproduce(tiny(), tmp_path, 1, told.append).runs) == 2
-    assert len(told) == 2
+    assert len(reproduce(tiny(), tmp_path, 1, reported.append).runs) == 2
+    assert len(reported) == 2
     assert wanted(tiny((1,)), stored) == []
-    reproduce(tiny((1,)), tmp_path, 1, told.append)
+    reproduce(tiny((1,)), tmp_path, 1, reported.append)
     everything = load(tmp_path / "tab_tiny.json")
     assert {(r.model, r.seed) for r in everything} == {*product(MODELS, (0, 1))}
     assert len(everything) == 4
@@ -214,11 +214,11 @@ def test_a_run_that_was_cut_off_goes_on_and_a_foreign_one_is_refused(tmp_path: P
 def test_a_training_that_diverges_keeps_no_other_from_being_made(tmp_path: Path) -> None:
     models = {"wild": {**MODELS["Markovian"], "learning_rate": 1e30}, **MODELS}
     experiment = tiny(cells=cells("N = 3", TINY, models))
-    told: list[str] = []
-    runs, (failure,) = reproduce(experiment, tmp_path, 1, told.append)
+    reported: list[str] = []
+    runs, (failure,) = reproduce(experiment, tmp_path, 1, reported.append)
     assert {r.model for r in runs} == set(MODELS)
     assert re.match("N = 3, wild, seed 0: the loss of seed 0 became", failure)
-    assert any(text == f"not made: {failure}" for text in told)
+    assert any(text == f"not made: {failure}" for text in reported)
     assert {r.model for r in load(tmp_path / "tab_tiny.json")} == set(MODELS)
 
 
@@ -317,11 +317,11 @@ def test_results_survive_being_written(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(os, "fsync", synced.append)
     save(tmp_path / "tab_tiny.json", experiment, runs[::-1])
     assert synced
-    found = load(tmp_path / "tab_tiny.json")
+    loaded = load(tmp_path / "tab_tiny.json")
     # Seven digits are kept, in the order of the table.
-    assert [(r.model, r.seed) for r in found] == [(r.model, r.seed) for r in runs]
-    assert found[0].value("tv") == 0.3141593
-    results = Results(experiment, found)
+    assert [(r.model, r.seed) for r in loaded] == [(r.model, r.seed) for r in runs]
+    assert loaded[0].value("tv") == 0.3141593
+    results = Results(experiment, loaded)
     (line,) = table(results).to_numpy().tolist()
     assert line[:4] == ["N = 3", "0.500 ± 0.100", "0.3142 ± 0.0000 (3)", "0.3142 ± 0.0000 (3)"]
     assert Comparison(results, "N = 3", experiment.compared).gap is not None
@@ -331,26 +331,26 @@ def test_the_rank_correlation_of_fcs_and_tv_is_taken_within_a_row() -> None:
     def with_fcs(seed: int, tv: float, fcs: float) -> Run:
         return run("SRWM", seed, tv, learned={"tv": {"mean": tv}, "fcs": {"mean": fcs}})
 
-    def told(**runs: list[Run]) -> str:
+    def section_of(**runs: list[Run]) -> str:
         """The section of the experiments of these names."""
         return correlation.section([Results(tiny(label=n), of) for n, of in runs.items()])
 
     values = [0.1 * (seed + 1) for seed in range(10)]
     rising = [with_fcs(seed, tv, tv**2) for seed, tv in enumerate(values)]
     falling = [with_fcs(seed, tv, 1 - tv) for seed, tv in enumerate(values)]
-    assert "| one: N = 3 | exact | 10 | 1.000 |" in told(one=rising)
-    assert "| one: N = 3 | exact | 10 | -1.000 |" in told(one=falling)
+    assert "| one: N = 3 | exact | 10 | 1.000 |" in section_of(one=rising)
+    assert "| one: N = 3 | exact | 10 | -1.000 |" in section_of(one=falling)
     # A run that two figures share counts once, and one with few terminals not at all.
-    assert "| other" not in told(one=rising, other=[*rising[5:], *falling[5:]])
+    assert "| other" not in section_of(one=rising, other=[*rising[5:], *falling[5:]])
     # A row that shares some of its runs has all of them.
     new = [dataclasses.replace(r, config={**r.config, "seed": 99}) for r in rising[5:]]
-    shared = told(one=rising, other=[*rising[:5], *new])
+    shared = section_of(one=rising, other=[*rising[:5], *new])
     assert "| other: N = 3 | exact | 10 | 1.000 |" in shared
-    assert "Not run yet." in told(one=rising[:9])
+    assert "Not run yet." in section_of(one=rising[:9])
     few = [dataclasses.replace(r, law=[[1.0], [1.0]]) for r in rising]
-    assert "Not run yet." in told(one=few)
+    assert "Not run yet." in section_of(one=few)
     # Of trajectories: beside the others, but not counted among them.
-    bounds = told(one=[dataclasses.replace(r, tv_kind="of trajectories") for r in falling])
+    bounds = section_of(one=[dataclasses.replace(r, tv_kind="of trajectories") for r in falling])
     assert "| of trajectories | 10 | -1.000 |" in bounds
     assert "in 0 of 1 rows, and in 0 of the 0" in bounds
 

@@ -170,15 +170,17 @@ def test_malformed_laws_and_too_many_minors_are_refused(monkeypatch: pytest.Monk
 
 def test_a_law_of_the_class_is_found_and_its_distance_is_right() -> None:
     tied = tied_policies(Grid(4, 2), blocks(2))
-    found = nearest(tied, law_of(tied, 1), starts=4)
-    assert found.distance < 1e-3
-    exact = ForwardPolicy.from_weights(tied.dag, RATIONAL, [found.weights[c] for c in tied.classes])
+    closest = nearest(tied, law_of(tied, 1), starts=4)
+    assert closest.distance < 1e-3
+    exact = ForwardPolicy.from_weights(
+        tied.dag, RATIONAL, [closest.weights[c] for c in tied.classes]
+    )
     tv = total_variation(law_of(tied, 1), marginal(exact))
-    assert tv <= found.distance <= tv + Fraction(1, 2**40)
+    assert tv <= closest.distance <= tv + Fraction(1, 2**40)
     # Control: the target of the grid is not.
     target = target_of(Grid(4, 2), tied)
     assert nearest(tied, target).distance > Fraction(1, 10)
-    assert distance_of(tied, found.weights, target) > nearest(tied, target).distance
+    assert distance_of(tied, closest.weights, target) > nearest(tied, target).distance
 
 
 def test_a_target_that_is_no_law_is_refused() -> None:

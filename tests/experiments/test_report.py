@@ -39,7 +39,7 @@ def lost(text: str) -> set[str]:
 def test_links_into_the_details_lead_to_a_section() -> None:
     notes = sorted((ROOT / "proofs_notes").glob("*.md"))
     pages = [FOLDER / "README.md", *notes]
-    assert {page.name: found for page in pages if (found := lost(page.read_text()))} == {}
+    assert {page.name: missing for page in pages if (missing := lost(page.read_text()))} == {}
     assert sum("details.md#" in page.read_text() for page in notes) >= 19
     old = [page.name for page in notes if "experiments/README.md#" in page.read_text()]
     assert old == [], "sections are in details.md"
@@ -65,11 +65,11 @@ def test_the_first_page_is_short_and_the_details_have_everything() -> None:
 
 def other_looks(experiments: Iterable[Experiment]) -> dict[str, set[Look]]:
     """The models that figures draw in several ways."""
-    found: dict[str, set[Look]] = {}
+    by_model: dict[str, set[Look]] = {}
     for experiment in experiments:
         for model, style in looks(experiment).items():
-            found.setdefault(model, set()).add(style)
-    return {model: styles for model, styles in found.items() if len(styles) > 1}
+            by_model.setdefault(model, set()).add(style)
+    return {model: styles for model, styles in by_model.items() if len(styles) > 1}
 
 
 def with_columns(*names: str, dynamics: str = "gru", **options: Any) -> Experiment:
@@ -243,9 +243,9 @@ def test_both_forms_of_the_srwm_are_judged() -> None:
     experiment = with_columns(*pair, STRONGEST, claim="it is better", compared=pair)
     assert experiment.judged == (pair, ("Markovian", STRONGEST))
     results = results_of(experiment)
-    told = verdict(results)
-    assert "Verdict, SRWM against Markovian: " in told
-    assert "; SRWM+ against Markovian: " in told
+    text = verdict(results)
+    assert "Verdict, SRWM against Markovian: " in text
+    assert "; SRWM+ against Markovian: " in text
     # What was not run is not told.
     assert STRONGEST not in verdict(with_models(results, *pair))
     for column in ("As printed", STRONGEST):

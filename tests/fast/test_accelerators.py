@@ -27,12 +27,12 @@ def step(name: str, platform: str, **options: Any) -> tuple[Any, Any]:
 
 def primitives(jaxpr: Any) -> Counter[str]:
     """The count of each operation of JAX in a program, parts of others included."""
-    found = Counter(equation.primitive.name for equation in jaxpr.eqns)
+    counts = Counter(equation.primitive.name for equation in jaxpr.eqns)
     for equation in jaxpr.eqns:
         for part in jax.tree.leaves(list(equation.params.values()), is_leaf=is_program):
             if is_program(part):
-                found += primitives(getattr(part, "jaxpr", part))
-    return found
+                counts += primitives(getattr(part, "jaxpr", part))
+    return counts
 
 
 def is_program(part: Any) -> bool:
@@ -49,11 +49,11 @@ def is_program(part: Any) -> bool:
 def test_a_step_for_a_gpu_asks_no_host_what_comes_next(dynamics: str) -> None:
     for platform in ("cuda", "cpu"):
         function, shapes = step("grid", platform, dynamics=dynamics, loss="tb")
-        found = primitives(jax.make_jaxpr(function)(shapes).jaxpr)
+        counts = primitives(jax.make_jaxpr(function)(shapes).jaxpr)
         # A choice by the platform is made before the program runs; loops of known length are scans.
-        decisions = found["cond"] - found["platform_index"] + found["while"]
-        assert found["scan"] > 0 < found["platform_index"]
-        assert not any("callback" in name for name in found)
+        decisions = counts["cond"] - counts["platform_index"] + counts["while"]
+        assert counts["scan"] > 0 < counts["platform_index"]
+        assert not any("callback" in name for name in counts)
         # Control: a CPU's program decides by its numbers how many rows are evaluated.
         assert (decisions == 0) == (platform == "cuda")
 
@@ -62,6 +62,6 @@ def test_a_step_for_a_gpu_asks_no_host_what_comes_next(dynamics: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_task_is_lowered_for_every_platform(name: str) -> None:
     function, shapes = step(name, "cuda")
-    found = jax.export.export(function, platforms=PLATFORMS)(shapes)
-    assert found.platforms == PLATFORMS
-    assert len(found.mlir_module_serialized) > 1_000
+    exported = jax.export.export(function, platforms=PLATFORMS)(shapes)
+    assert exported.platforms == PLATFORMS
+    assert len(exported.mlir_module_serialized) > 1_000

@@ -89,11 +89,11 @@ def test_control_pairs_of_equal_length_lie_about_two_lengths() -> None:
     # Balanced it is, and unbiased: that it asks for too little is seen only by searching.
     assert report.is_balanced
     assert report.is_unbiased
-    found = certain(report)
-    assert (found.instance, found.loss) == ("two lengths", 0.0)
-    assert found.target == {"x": Fraction(1, 2), "y": Fraction(1, 2)}
-    assert found.law == dict(zip("xy", found.p_f["o"], strict=True))
-    assert found.distance > Fraction(1, 50)
+    counterexample = certain(report)
+    assert (counterexample.instance, counterexample.loss) == ("two lengths", 0.0)
+    assert counterexample.target == {"x": Fraction(1, 2), "y": Fraction(1, 2)}
+    assert counterexample.law == dict(zip("xy", counterexample.p_f["o"], strict=True))
+    assert counterexample.distance > Fraction(1, 50)
     assert report.rows()["learns the right law"] == "no"
     assert report.verdict == "EqualLengths learns a WRONG law"
 
@@ -113,10 +113,10 @@ def test_control_a_loss_without_p_b_is_wrong_where_there_are_several_ways() -> N
     report = check(ForgetsPb(), instances=(make_instance("tree", TREE), triangle))
     assert report.spurious_minima.keys() == {"triangle"}
     assert not report.is_balanced
-    found = certain(report)
+    counterexample = certain(report)
     # R = (1, 2), and x is reached in two ways.
-    assert found.law == {"x": Fraction(1, 2), "y": Fraction(1, 2)}
-    assert found.target == {"x": Fraction(1, 3), "y": Fraction(2, 3)}
+    assert counterexample.law == {"x": Fraction(1, 2), "y": Fraction(1, 2)}
+    assert counterexample.target == {"x": Fraction(1, 3), "y": Fraction(2, 3)}
 
 
 @pytest.mark.parametrize("loss", [TrajectoryBalance(), DetailedBalance()])
@@ -124,13 +124,13 @@ def test_control_a_lifted_p_b_without_its_mass_is_wrong(loss: Loss) -> None:
     report = check(loss, backward="lifted", instances=FEW[1:])
     # Without memory p_B is a law over the parents, whatever it is.
     assert report.spurious_minima.keys() == {"diamond with an exit, history"}
-    found = certain(report)
+    counterexample = certain(report)
     # Two copies of c say with which probability each was left for its own parent: p and q. With
     # mass p + q of x and 1 of y, and R = (1, 1), the law is in proportion to (p + q, 1).
-    p, q = found.p_b["('c', ('a', 'c'))"][0], found.p_b["('c', ('b', 'c'))"][1]
+    p, q = counterexample.p_b["('c', ('a', 'c'))"][0], counterexample.p_b["('c', ('b', 'c'))"][1]
     assert p + q != 1
-    assert found.law == {"x": (p + q) / (p + q + 1), "y": 1 / (p + q + 1)}
-    assert found.target == {"x": Fraction(1, 2), "y": Fraction(1, 2)}
+    assert counterexample.law == {"x": (p + q) / (p + q + 1), "y": 1 / (p + q + 1)}
+    assert counterexample.target == {"x": Fraction(1, 2), "y": Fraction(1, 2)}
 
 
 def test_control_a_gradient_that_training_gets_wrong_is_seen(
@@ -197,11 +197,11 @@ class HalfOfPb(TrajectoryLoss):
 
 def test_a_counterexample_has_small_denominators_where_its_minimum_has_none() -> None:
     report = check(HalfOfPb(), instances=FEW[1:2])
-    found = report.counterexample
-    assert found is not None
-    assert all(share.denominator <= 10 for row in found.p_f.values() for share in row)
-    assert found.loss < found.balanced_loss
-    assert found.distance > Fraction(1, 50)
+    counterexample = report.counterexample
+    assert counterexample is not None
+    assert all(share.denominator <= 10 for row in counterexample.p_f.values() for share in row)
+    assert counterexample.loss < counterexample.balanced_loss
+    assert counterexample.distance > Fraction(1, 50)
 
 
 @dataclass(frozen=True)

@@ -223,9 +223,9 @@ def test_environments_are_found_by_name(tmp_path: Path, monkeypatch: pytest.Monk
     )
     monkeypatch.chdir(tmp_path)
     assert isinstance(load_environment("my_lines:instance", PROBLEM), LinesEnvironment)
-    found = load_environment("fast.environments:GridEnvironment", Grid(4, 2))
-    assert isinstance(found, GridEnvironment)
-    assert found.side == 4
+    environment = load_environment("fast.environments:GridEnvironment", Grid(4, 2))
+    assert isinstance(environment, GridEnvironment)
+    assert environment.side == 4
     with pytest.raises(InputError, match="gives 3, but must give an AbstractEnvironment"):
         load_environment("my_lines:Unfinished", PROBLEM)
 
@@ -247,8 +247,8 @@ def test_what_names_no_environment_is_refused(spec: str, message: str) -> None:
 
 
 def test_an_environment_is_checked_in_float64_as_well() -> None:
-    found = pdai.check(Subsets, SubsetsProblem, precision="float64").rows()
-    assert found["terminals"] == "16"
+    rows = pdai.check(Subsets, SubsetsProblem, precision="float64").rows()
+    assert rows["terminals"] == "16"
     with pytest.raises(InputError, match="no problem is given"):
         pdai.check(Subsets)
     with pytest.raises(InputError, match="only an environment is checked in a precision"):

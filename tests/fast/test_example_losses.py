@@ -72,9 +72,9 @@ def test_its_residuals_are_those_of_detailed_balance() -> None:
 
 def test_control_a_potential_that_is_not_log_r_at_the_end_is_what_is_learned() -> None:
     # R = (1, 2), but phi(y) = log 6: x and y are drawn as 1 to 6.
-    found = certain(check(ForwardLooking(), with_potential(TRIANGLE, {"y": math.log(6)})))
-    assert {x: str(p) for x, p in found.law.items()} == {"x": "1/7", "y": "6/7"}
-    assert {x: str(p) for x, p in found.target.items()} == {"x": "1/3", "y": "2/3"}
+    counterexample = certain(check(ForwardLooking(), with_potential(TRIANGLE, {"y": math.log(6)})))
+    assert {x: str(p) for x, p in counterexample.law.items()} == {"x": "1/7", "y": "6/7"}
+    assert {x: str(p) for x, p in counterexample.target.items()} == {"x": "1/3", "y": "2/3"}
 
 
 def test_control_an_inner_potential_of_minus_infinity_leaves_no_loss_to_be_had() -> None:
@@ -89,15 +89,15 @@ class LeavesOut(ForwardLooking):
     def residuals(self, steps: Steps) -> Any:
         context = steps.context
         is_finite = jnp.isfinite(context[:, :-1]) & jnp.isfinite(context[:, 1:])
-        there = steps._replace(context=jnp.where(jnp.isfinite(context), context, 0.0))
-        return jnp.where(is_finite, super().residuals(there), 0.0)
+        finite = steps._replace(context=jnp.where(jnp.isfinite(context), context, 0.0))
+        return jnp.where(is_finite, super().residuals(finite), 0.0)
 
 
 def test_control_to_leave_such_steps_out_is_to_lie() -> None:
-    found = certain(check(LeavesOut(), with_potential(TRIANGLE, {"a": -math.inf})))
+    counterexample = certain(check(LeavesOut(), with_potential(TRIANGLE, {"a": -math.inf})))
     # Only o -> x is asked for anything, and F~(o) pays for it: every law passes.
-    assert found.law["x"] + found.law["y"] == 1
-    assert found.distance > 0.01
+    assert counterexample.law["x"] + counterexample.law["y"] == 1
+    assert counterexample.distance > 0.01
     # Without the infinity nothing is left out.
     assert check(LeavesOut(), with_potential(TRIANGLE, {})).learns_the_target
 
@@ -115,8 +115,8 @@ def test_modified_balance_learns_the_right_law_where_every_state_can_stop() -> N
 
 def test_control_modified_balance_is_wrong_where_a_state_cannot_stop() -> None:
     # Of the diamond only c can stop, and has two ways to: which, nothing is asked.
-    found = certain(check(StopBalance(), make_instance("diamond", DIAMOND)))
-    assert (found.law["x"], found.target["x"]) == (Fraction(1, 2), Fraction(1, 3))
+    counterexample = certain(check(StopBalance(), make_instance("diamond", DIAMOND)))
+    assert (counterexample.law["x"], counterexample.target["x"]) == (Fraction(1, 2), Fraction(1, 3))
 
 
 def test_control_modified_balance_without_p_b_is_told_from_the_right_one() -> None:
@@ -127,9 +127,9 @@ def test_control_modified_balance_without_p_b_is_told_from_the_right_one() -> No
 
     report = check(Forgets(), make_instance("stops", STOPS))
     assert report.spurious_minima == {"stops": report.starts}
-    found = certain(report)
+    counterexample = certain(report)
     # c is reached in two ways, and s = x_c counts twice: (1, 2, 3, 8) for R = (1, 2, 3, 4).
-    assert {x: str(p) for x, p in found.law.items()} == {
+    assert {x: str(p) for x, p in counterexample.law.items()} == {
         "p": "1/14",
         "q": "1/7",
         "r": "3/14",

@@ -69,11 +69,11 @@ def drawn(task: str) -> Drawn:
     @jit
     def draw(key: Any) -> Any:
         ends = jax.vmap(environment.random_terminal)(jax.random.split(key, 64))
-        found = sample_backward(policy, environment, ends, uniforms(key, environment, 64))
+        trajectories = sample_backward(policy, environment, ends, uniforms(key, environment, 64))
         both = jax.vmap(
             jax.vmap(lambda state: (environment.observe(state), environment.mask(state)))
         )
-        return *both(found.states), found.active
+        return *both(trajectories.states), trajectories.active
 
     return Drawn(environment, *draw(jax.random.key(0)))
 
@@ -110,8 +110,8 @@ def untrained(task: str, options: dict[str, Any], unscaled: bool = False) -> Unt
         uniform = masks / masks.sum(-1, keepdims=True)
         return (y**2).mean(-1), jnp.abs(law - uniform).sum(-1) / 2
 
-    found = [look(key, seen, masks) for key in jax.random.split(jax.random.key(1), 4)]
-    square, tv = (np.mean(x, 0)[:, :-1] for x in zip(*found, strict=True))
+    measured = [look(key, seen, masks) for key in jax.random.split(jax.random.key(1), 4)]
+    square, tv = (np.mean(x, 0)[:, :-1] for x in zip(*measured, strict=True))
     here = np.asarray(active)
     late = here & (np.arange(here.shape[1]) >= here.sum(1, keepdims=True) // 2)
     return Untrained(float(square[late].mean()) ** 0.5, float(tv[here].mean()))
@@ -128,24 +128,24 @@ NEAR, NEAR_INTEGERS = 0.01, 0.03
 @pytest.mark.long
 @pytest.mark.parametrize("task", TASKS)
 def test_what_the_head_reads_of_an_srwm_is_of_order_one_on_any_task(task: str) -> None:
-    found = untrained(task, SRWM)
-    assert LOW < found.read < HIGH
-    assert found.tv < NEAR
+    measured = untrained(task, SRWM)
+    assert LOW < measured.read < HIGH
+    assert measured.tv < NEAR
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", FORMS)
 def test_so_it_is_in_its_other_forms(name: str) -> None:
-    found = untrained("32 letters", FORMS[name])
-    assert LOW < found.read < HIGH
-    assert found.tv < NEAR
+    measured = untrained("32 letters", FORMS[name])
+    assert LOW < measured.read < HIGH
+    assert measured.tv < NEAR
 
 
 @pytest.mark.parametrize("task", ["grid, integers", "32 letters"])
 def test_control_an_embedding_for_one_active_feature_is_seen(task: str) -> None:
-    found = untrained(task, SRWM, unscaled=True)
-    assert found.read > 3 * HIGH
-    assert found.tv > NEAR_INTEGERS
+    measured = untrained(task, SRWM, unscaled=True)
+    assert measured.read > 3 * HIGH
+    assert measured.tv > NEAR_INTEGERS
 
 
 def test_every_network_that_reads_features_is_looked_at() -> None:

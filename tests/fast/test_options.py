@@ -164,7 +164,7 @@ def test_no_option_is_of_two_parts() -> None:
     parts = {part: [*known.values()] for part, known in CHOICES.items()}
     parts |= {"task": [*TASKS.values()]} | {part: [kind] for part, kind in FIXED.items()}
     names = {part: set().union(*map(option_names, kinds)) for part, kinds in parts.items()}
-    every = [name for found in names.values() for name in found] + [*CHOICES, "task", "format"]
+    every = [name for options in names.values() for name in options] + [*CHOICES, "task", "format"]
     assert len(every) == len(set(every))
 
 
@@ -236,5 +236,5 @@ def test_the_size_of_a_problem_is_known_without_enumeration(name: str) -> None:
     if name in ("pho4", "qm9", "custom", "six6"):
         pytest.skip("no table to enumerate, no size known beforehand, or enumerated elsewhere")
     config = configure(name, **small.get(name, {}))
-    found = len(enumerate_dag(config.problem()).labels)
-    assert found <= config.task.states() <= 2 * found
+    states = len(enumerate_dag(config.problem()).labels)
+    assert states <= config.task.states() <= 2 * states

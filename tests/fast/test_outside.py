@@ -232,8 +232,8 @@ def test_what_the_docs_say_to_import_can_be_imported() -> None:
     assert ("fast.dynamics", "`AbstractRecurrence` or `AbstractDynamics`") in lines
     for module, names in lines:
         for name in re.findall(r"\w+", re.sub(r" as \w+|`? or |`? and ", " ", names)):
-            found = importlib.import_module(module)
-            assert hasattr(found, name) or importlib.util.find_spec(f"{module}.{name}"), (
+            imported = importlib.import_module(module)
+            assert hasattr(imported, name) or importlib.util.find_spec(f"{module}.{name}"), (
                 module,
                 name,
             )
@@ -401,8 +401,8 @@ def test_the_budget_of_tables_grows_with_the_states() -> None:
         jnp.zeros((len(tables.children), 1_000)),
         is_leaf=lambda leaf: leaf is None,
     )
-    found = count_parameters(make_policy(config, many, key=jax.random.key(0)))
+    count = count_parameters(make_policy(config, many, key=jax.random.key(0)))
     # A GRU of 32 numbers reads 1,000 features by 96,000 weights.
-    assert found > 96_000
+    assert count > 96_000
     with pytest.raises(InputError, match="nearest to it"):
         make_policy(config.changed(parameters=40_000), many, key=jax.random.key(0))

@@ -34,10 +34,10 @@ OPTIONS = {
 
 def options(**changes: object) -> tuple[str, ...]:
     """The problem with options, as on the command line."""
-    found = {**OPTIONS, **changes}
+    given = {**OPTIONS, **changes}
     return (
         *PROBLEM,
-        *(word for name, value in found.items() for word in (f"--{name}", str(value))),
+        *(word for name, value in given.items() for word in (f"--{name}", str(value))),
     )
 
 
@@ -69,8 +69,8 @@ def start(folder: Path, devices: int, *arguments: str) -> subprocess.Popen[str]:
 def ended(*processes: subprocess.Popen[str]) -> list[tuple[int, str]]:
     """Exit codes and what was written to stderr; none is left behind."""
     try:
-        found = [process.communicate(timeout=LONGEST)[1] for process in processes]
-        return [(process.returncode, text) for process, text in zip(processes, found, strict=True)]
+        errors = [process.communicate(timeout=LONGEST)[1] for process in processes]
+        return [(process.returncode, text) for process, text in zip(processes, errors, strict=True)]
     finally:
         for process in processes:
             process.kill()

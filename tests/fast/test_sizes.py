@@ -18,7 +18,7 @@ from tests.made_up_runs import tiny_run
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"batch": 10**12}, r"batches of 1000000000000 trajectories .* take at least .* GiB"),
         ({"batch": 10**20}, r"batch is 1000\d+, but must be below 2\^53"),
@@ -31,9 +31,9 @@ from tests.made_up_runs import tiny_run
     ids=str,
 )
 def test_sizes_are_refused_before_work_begins(
-    options: dict[str, Any], told: str, tmp_path: Path
+    options: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         train(configure("grid", side=4, **options, out=tmp_path / "run"))
     assert list(tmp_path.iterdir()) == []
 
@@ -74,14 +74,14 @@ def test_the_memory_of_a_program_is_what_it_reads_makes_and_keeps_in_between() -
 
 
 @pytest.mark.parametrize(
-    ("size", "told"),
+    ("size", "message"),
     [
         (10**6, r"64 trajectories .*asked for 12345 bytes.*--batch, or"),
         (2**50, "64 trajectories take 1,048,576 GiB of memory as compiled, and there are"),
     ],
 )
 def test_training_that_runs_out_of_memory_says_what_to_change(
-    size: int, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    size: int, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: Any) -> Any:
         raise FULL
@@ -94,7 +94,7 @@ def test_training_that_runs_out_of_memory_says_what_to_change(
 
     monkeypatch.setattr(fast.runs.job, "set_up", set_up)
     config = tiny_run(tmp_path / "run", batch=64)
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         train(config)
     assert not config.folder().exists()
 

@@ -19,8 +19,8 @@ def mypy(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.long
 def test_a_users_module_passes_mypy_strict() -> None:
-    found = mypy(str(MODULE))
-    assert found.returncode == 0, found.stdout + found.stderr
+    outcome = mypy(str(MODULE))
+    assert outcome.returncode == 0, outcome.stdout + outcome.stderr
 
 
 def test_control_a_wrong_type_is_seen(tmp_path: Path) -> None:
@@ -28,9 +28,9 @@ def test_control_a_wrong_type_is_seen(tmp_path: Path) -> None:
     source = MODULE.read_text()
     assert source.count("run.law().learned") + source.count("law.learned") == 1
     wrong.write_text(source.replace("law.learned", "law.lerned").replace('"a"', "1"))
-    found = mypy(str(wrong))
-    assert found.returncode == 1
-    assert '"Law" has no attribute "lerned"' in found.stdout
+    outcome = mypy(str(wrong))
+    assert outcome.returncode == 1
+    assert '"Law" has no attribute "lerned"' in outcome.stdout
 
 
 @pytest.mark.long

@@ -174,10 +174,10 @@ def test_threads_train_side_by_side_and_leave_stderr_alone(
     with ThreadPoolExecutor(2) as executor:
         begin(Distributed(short.changed(out=tmp_path / "threads"), 2), executor)
     assert sys.stderr is before
-    told = capsys.readouterr().err
+    stderr = capsys.readouterr().err
     # What is said is of the experiment; the runs themselves show nothing.
-    assert "client-0: finished" in told
-    assert not re.search(r"\d steps", told)
+    assert "client-0: finished" in stderr
+    assert not re.search(r"\d steps", stderr)
     with ThreadPoolExecutor(1) as executor:
         executor.submit(complete, short.changed(out=tmp_path / "loud")).result()
     assert "20 steps" in capsys.readouterr().err
@@ -330,12 +330,12 @@ def test_runs_that_fail_are_named_and_the_others_are_kept(
     }
     with ThreadPoolExecutor(1) as executor, pytest.raises(RunsFailedError) as failure:
         run_all(runs, executor, print)
-    told = str(failure.value)
-    assert "2 of 4 runs failed" in told
-    assert "not begun, as they wait for these: waiting" in told
-    assert re.search(r"diverging in '.*': the loss of seed 0 became (nan|inf) at step", told)
-    assert re.search(r"foreign in '.*' has seed = \d+, but 77 is asked for: it is another", told)
-    assert "kept" not in told.partition("\n")[2]
+    message = str(failure.value)
+    assert "2 of 4 runs failed" in message
+    assert "not begun, as they wait for these: waiting" in message
+    assert re.search(r"diverging in '.*': the loss of seed 0 became (nan|inf) at step", message)
+    assert re.search(r"foreign in '.*' has seed = \d+, but 77 is asked for: it is another", message)
+    assert "kept" not in message.partition("\n")[2]
     # It failed before a step was saved.
     assert not (tmp_path / "diverging").exists()
     assert not (tmp_path / "waiting").exists()

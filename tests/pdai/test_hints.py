@@ -65,9 +65,9 @@ FAR = replace(FIGURES, best=-20_000.0)
 def test_a_hint_is_given_where_it_holds_and_not_elsewhere(
     dynamics: str, precision: str, changes: dict[str, Any], words: tuple[str, ...]
 ) -> None:
-    told = hints(setup(dynamics, precision), replace(REPORT, **changes))
-    assert len(told) == bool(words)
-    assert all(word in told[0] for word in words)
+    given = hints(setup(dynamics, precision), replace(REPORT, **changes))
+    assert len(given) == bool(words)
+    assert all(word in given[0] for word in words)
 
 
 @pytest.mark.parametrize(
@@ -81,14 +81,14 @@ def test_a_hint_is_given_where_it_holds_and_not_elsewhere(
 def test_a_problem_that_overlooks_states_is_told_and_no_built_in_one_does(
     problem: Callable[[], Any], hint: str
 ) -> None:
-    told = inspect_problem(problem()).hint
-    assert hint in told
-    assert bool(told) == bool(hint)
+    answer = inspect_problem(problem()).hint
+    assert hint in answer
+    assert bool(answer) == bool(hint)
 
 
 def test_what_is_too_large_to_enumerate_names_environments_and_certify() -> None:
-    with pytest.raises(TooLargeError, match=r"--environment MODULE:NAME.*pdai certify") as told:
+    with pytest.raises(TooLargeError, match=r"--environment MODULE:NAME.*pdai certify") as refusal:
         enumerate_dag(StructureLearning.uniform(5), 1_000)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(refusal.value)
     # Control: what is small enough is enumerated.
     assert isinstance(enumerate_dag(StructureLearning.minimal()), PointedDAG)

@@ -81,7 +81,7 @@ class Seen(HTMLParser):
         self.text += data
 
     def named(self, name: str) -> list[dict[str, str]]:
-        return [attributes for found, attributes in self.elements if found == name]
+        return [attributes for element, attributes in self.elements if element == name]
 
 
 def seen(page: Path) -> Seen:
@@ -107,18 +107,18 @@ def test_the_page_has_what_a_report_has(page: Path, runs: dict[str, Path]) -> No
 
 
 def test_the_page_is_whole_and_can_be_read_aloud(page: Path) -> None:
-    found = seen(page)
-    names = Counter(name for name, _ in found.elements)
+    parsed = seen(page)
+    names = Counter(name for name, _ in parsed.elements)
     assert all(names[landmark] == 1 for landmark in ("header", "nav", "main", "footer", "h1"))
-    ids = Counter(a["id"] for _, a in found.elements if "id" in a)
+    ids = Counter(a["id"] for _, a in parsed.elements if "id" in a)
     assert set(ids.values()) == {1}
-    assert all(a["href"][1:] in ids for a in found.named("a"))
+    assert all(a["href"][1:] in ids for a in parsed.named("a"))
     assert names["caption"] == names["table"] > 0
-    assert all(a.get("scope") in ("row", "col") for a in found.named("th"))
-    assert all(a.get("aria-label") or a.get("aria-hidden") for a in found.named("svg"))
-    assert all(a["aria-label"] for _, a in found.elements if a.get("role") in ("img", "button"))
+    assert all(a.get("scope") in ("row", "col") for a in parsed.named("th"))
+    assert all(a.get("aria-label") or a.get("aria-hidden") for a in parsed.named("svg"))
+    assert all(a["aria-label"] for _, a in parsed.elements if a.get("role") in ("img", "button"))
     # Nothing is loaded: no address but places in the page.
-    assert not any({"src", "xlink:href", "style"} & set(a) for _, a in found.elements)
+    assert not any({"src", "xlink:href", "style"} & set(a) for _, a in parsed.elements)
     assert names["link"] == 0
     assert "http" not in page.read_text().replace("http-equiv", "")
 
@@ -130,8 +130,8 @@ def charts(page: Path) -> list[set[str]]:
 
 
 def test_problems_share_no_axis(page: Path, runs: dict[str, Path]) -> None:
-    found = charts(page)
-    assert found == [{"0", "1"}] * 3 + [{"2"}] * 3
+    by_chart = charts(page)
+    assert by_chart == [{"0", "1"}] * 3 + [{"2"}] * 3
     own = {name: Entry(folder, name, 0, None).problem for name, folder in runs.items()}
     assert own["one"] == own["two"] != own["grid"]
 
@@ -162,19 +162,19 @@ def hostile(entry: Entry, tmp_path: Path) -> Path:
 
 
 def test_names_stay_text(hostile: Path, tmp_path: Path) -> None:
-    found = seen(pdai.report(hostile, tmp_path / "evil.html", seconds=None))
-    assert EVIL in found.text
-    assert len(found.named("script")) == 1
-    assert found.named("img") == []
-    assert not any(name.startswith("on") for _, a in found.elements for name in a)
-    assert "\u202e" not in found.text
-    assert r"\u202e\x07\ud800" in found.text
+    parsed = seen(pdai.report(hostile, tmp_path / "evil.html", seconds=None))
+    assert EVIL in parsed.text
+    assert len(parsed.named("script")) == 1
+    assert parsed.named("img") == []
+    assert not any(name.startswith("on") for _, a in parsed.elements for name in a)
+    assert "\u202e" not in parsed.text
+    assert r"\u202e\x07\ud800" in parsed.text
 
 
 def test_control_markup_that_is_not_escaped_is_seen() -> None:
-    found = Seen(f"<p>{EVIL}</p>")
-    assert len(found.named("script")) == len(found.named("img")) == 1
-    assert any(name.startswith("on") for _, a in found.elements for name in a)
+    parsed = Seen(f"<p>{EVIL}</p>")
+    assert len(parsed.named("script")) == len(parsed.named("img")) == 1
+    assert any(name.startswith("on") for _, a in parsed.elements for name in a)
 
 
 def test_what_a_folder_says_is_shown_without_importing_what_it_names(
@@ -311,9 +311,9 @@ def test_a_browser_shows_it_and_the_keyboard_suffices(page: Path, tmp_path: Path
         browser.run("document.querySelector('.node').focus()")
         browser.press("\ue014")
         assert browser.run(focus % "data-node") != "0"
-        told = browser.run(focus % "data-told")
+        description = browser.run(focus % "data-told")
         browser.press("\ue007")
-        assert browser.run("return document.querySelector('.told').textContent") == told
+        assert browser.run("return document.querySelector('.told').textContent") == description
         assert browser.run(focus % "aria-pressed") == "true"
         browser.press("\ue00c")
         assert browser.run(focus % "aria-pressed") == "false"

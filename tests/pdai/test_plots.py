@@ -136,10 +136,10 @@ def overlaps(scale: Any) -> int:
 
 def test_expectations_fill_their_row() -> None:
     # A dollar begins no formula, and a long name is cut.
-    found = Expectation("price in $ and " + 30 * "x", Estimate(0.5, 0.1), weighted=0.4)
+    expectation = Expectation("price in $ and " + 30 * "x", Estimate(0.5, 0.1), weighted=0.4)
     figure = Figure(figsize=(12.6, 7.6))
     axes = figure.subplots(2, 3)
-    report = SimpleNamespace(expectations=(found,))
+    report = SimpleNamespace(expectations=(expectation,))
     run: Any = SimpleNamespace(report=report, has_networks=False)
     draw_posterior(run, axes[1:], "#0072B2")
     *above, below = figure.axes

@@ -218,11 +218,11 @@ def test_metrics_are_one_record_a_step_and_seed(run: pdai.Run) -> None:
 
 
 def test_a_report_has_the_edges_of_the_sampler_beside_the_exact_ones(run: pdai.Run) -> None:
-    told = {x.name: x for x in run.report.expectations}
+    expectations = {x.name: x for x in run.report.expectations}
     exact = run.config.problem().quantity_means()
-    assert told.keys() == exact.keys() == {f"{u} -> {v}" for u, v in permutations("abc", 2)}
+    assert expectations.keys() == exact.keys() == {f"{u} -> {v}" for u, v in permutations("abc", 2)}
     law = run.law()
-    for name, value in told.items():
+    for name, value in expectations.items():
         assert value.target == pytest.approx(float(exact[name]), abs=1e-9)
         u, v = ("abc".index(x) for x in name.split(" -> "))
         held = [(u, v) in state.edges for state in law.labels]

@@ -84,10 +84,10 @@ def test_rows_are_printed_and_kept_as_markdown_and_json(
     assert capsys.readouterr().out == lines
     made = (tmp_path / "new" / "found.md").read_text()
     assert made == f"Made by `python x.py`: device two cores.\n\n{lines}"
-    found = json.loads((tmp_path / "new" / "found.json").read_text())
-    assert found.pop("dropped") == []
+    stored = json.loads((tmp_path / "new" / "found.json").read_text())
+    assert stored.pop("dropped") == []
     rate = {"median": 2.0, "unit": "steps/s", "values": [2.0, 1.0, 4_000.0]}
-    assert found == {
+    assert stored == {
         "device": "two cores",
         "rows": [{"what": "a", "rate": rate}, {"what": "b", "rate": None}],
     }
@@ -141,19 +141,19 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.long
 def test_the_smallest_run_finds_a_row_of_each_kind_and_nothing_wrong(table: Path) -> None:
-    found = json.loads(table.with_suffix(".json").read_text())
-    kinds = {row["kind"] for row in found["rows"]}
+    stored = json.loads(table.with_suffix(".json").read_text())
+    kinds = {row["kind"] for row in stored["rows"]}
     assert kinds == {"matrices", "correctness", "training", "law"}
-    assert not any("error" in row and row["kind"] != "correctness" for row in found["rows"])
-    checks = [row for row in found["rows"] if row["kind"] == "correctness"]
+    assert not any("error" in row and row["kind"] != "correctness" for row in stored["rows"])
+    checks = [row for row in stored["rows"] if row["kind"] == "correctness"]
     assert len(checks) > 12
     assert all(row["right"] for row in checks)
     # Controls: numbers of another policy were seen to differ.
     assert sum(row["control"] is not None for row in checks) > 10
-    for row in (row for row in found["rows"] if row["kind"] == "training"):
+    for row in (row for row in stored["rows"] if row["kind"] == "training"):
         assert 0 < row["share of matrix rate"] < 1
         assert row["kernels per step"] > 10
-    assert found["dropped"] == []
+    assert stored["dropped"] == []
     assert "## correctness" in table.with_suffix(".md").read_text()
 
 
@@ -204,7 +204,7 @@ def test_a_loop_counts_as_often_as_it_runs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asks", "told"),
+    ("asks", "waiting"),
     [
         (lambda x: lax.scan(lambda x, _: (jnp.sin(x), None), x, None, length=9)[0], []),
         (lambda x: lax.cond(x[0] > 0, jnp.sort, jnp.sin, x), ["1 conditionals"]),
@@ -216,8 +216,8 @@ def test_a_loop_counts_as_often_as_it_runs() -> None:
     ],
     ids=["a known loop", "a branch", "a loop", "a callback"],
 )
-def test_programs_that_wait_for_a_host_are_told_apart(asks: Any, told: list[str]) -> None:
-    assert waits(jax.jit(asks).lower(jnp.ones(64)).compile().as_text()) == told
+def test_programs_that_wait_for_a_host_are_told_apart(asks: Any, waiting: list[str]) -> None:
+    assert waits(jax.jit(asks).lower(jnp.ones(64)).compile().as_text()) == waiting
 
 
 def test_of_arrays_that_a_loop_reads_and_writes_by_rows_it_moves_the_rows() -> None:
@@ -236,14 +236,14 @@ def test_without_loops_the_bytes_are_those_that_xla_counts() -> None:
 
 
 def test_a_program_over_its_budget_or_that_waits_is_wrong() -> None:
-    for kernels, told, foreseen, right in (
+    for kernels, waiting, foreseen, right in (
         (10, "", 9.1, True),
         (11, "", 10, False),
         (10, "float64", 10, False),
         (10, "", 8.9, False),
         (10, "", 11.1, False),
     ):
-        values = {"kernels": kernels, "waits": told, "foreseen MB": foreseen, "peak MB": 10}
+        values = {"kernels": kernels, "waits": waiting, "foreseen MB": foreseen, "peak MB": 10}
         assert gpu_program.checked(values, 10)["right"] == right
 
 

@@ -89,7 +89,7 @@ def test_control_a_fault_that_cannot_be_made_is_seen(change: Any, reason: str) -
 
 
 @pytest.mark.parametrize(
-    ("found", "ending"),
+    ("endings", "ending"),
     [
         ({"t.py::test_a": "assertion"}, "assertion"),
         ({"t.py::test_a[1]": "passed", "t.py::test_a[2]": "assertion"}, "assertion"),
@@ -97,5 +97,5 @@ def test_control_a_fault_that_cannot_be_made_is_seen(change: Any, reason: str) -
         ({}, "did not run"),
     ],
 )
-def test_the_first_ending_that_is_no_success_counts(found: dict[str, str], ending: str) -> None:
-    assert ending_of("t.py::test_a", found) == ending
+def test_the_first_ending_that_is_no_success_counts(endings: dict[str, str], ending: str) -> None:
+    assert ending_of("t.py::test_a", endings) == ending

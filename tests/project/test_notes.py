@@ -102,11 +102,11 @@ def test_the_errata_grade_what_does_not_hold_as_the_ledger_does() -> None:
     false, vacuous, loose, misprints = (count[grade] for grade in Severity)
     failing = sum(count[grade] for grade in Severity)
     of = sum(claim.printed is not None for claim in CLAIMS)
-    told = (
+    sentence = (
         f"Of the {of} claims of the paper in the ledger, {failing} do not hold as printed: {false} "
         f"are false, {vacuous} vacuous, {loose} loose and {misprints} misprints."
     )
-    assert told in " ".join(text.split())
+    assert sentence in " ".join(text.split())
 
 
 def test_control_a_row_with_another_grade_is_found() -> None:

@@ -64,9 +64,9 @@ def test_the_example_of_an_own_problem_runs() -> None:
 @pytest.mark.long
 def test_the_example_of_the_front_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     problem, front = python_blocks(PAGES["docs/own_problem.md"])
-    found = run_page(problem, "my_module", front, tmp_path, monkeypatch)
-    assert found["run"].folder == Path("runs/necklaces-gru-0")
-    assert found["more"].folder == Path("runs/necklaces-gru-0-2")
+    names = run_page(problem, "my_module", front, tmp_path, monkeypatch)
+    assert names["run"].folder == Path("runs/necklaces-gru-0")
+    assert names["more"].folder == Path("runs/necklaces-gru-0-2")
 
 
 @pytest.mark.long
@@ -74,11 +74,11 @@ def test_the_start_and_the_records_of_itsrun_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem, front = python_blocks(PAGES["docs/index.md"])
-    found = run_page(problem, "necklaces", front, tmp_path, monkeypatch)
-    assert found["certificate"].regime == "E"
+    names = run_page(problem, "necklaces", front, tmp_path, monkeypatch)
+    assert names["certificate"].regime == "E"
     (records,) = python_blocks(PAGES["docs/devices.md"])
-    exec(compile(records, "devices.md", "exec"), found)
-    rows = list(found["scalars"](found["run"].folder))
+    exec(compile(records, "devices.md", "exec"), names)
+    rows = list(names["scalars"](names["run"].folder))
     assert {name for _, name, _, _ in rows} >= {"loss", "log_z", "tv"}
     assert all(seed == 0 and isinstance(value, float) for _, _, seed, value in rows)
 
@@ -91,10 +91,10 @@ def run_page(
     (folder / f"{module}.py").write_text(problem)
     monkeypatch.syspath_prepend(folder)
     monkeypatch.delitem(sys.modules, module, raising=False)
-    found: dict[str, Any] = {}
+    names: dict[str, Any] = {}
     short = f"from {module} import Necklaces\n" + code.replace("500", "20")
-    exec(compile(short, module, "exec"), found)
-    return found
+    exec(compile(short, module, "exec"), names)
+    return names
 
 
 @pytest.mark.parametrize("page", [name for name, text in PAGES.items() if python_blocks(text)])

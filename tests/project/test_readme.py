@@ -47,11 +47,11 @@ def test_the_example_trains_and_certifies_as_shown(
         r"(Certificate\(regime E, TV of terminals )(\S+)( \(exact\), of runs/necklaces-gru-0: some "
         r"set of terminals is )\2 more or less likely than it should be\)"
     )
-    here, there = (re.fullmatch(pattern, text.strip()) for text in (printed.getvalue(), shown))
+    here, stated = (re.fullmatch(pattern, text.strip()) for text in (printed.getvalue(), shown))
     assert here is not None
-    assert there is not None
+    assert stated is not None
     # Float32 differs by machine, and training makes of it what it will.
-    assert float(here[2]) < 10 * float(there[2])
+    assert float(here[2]) < 10 * float(stated[2])
 
 
 def test_the_table_and_the_picture_are_of_the_results() -> None:
@@ -65,10 +65,10 @@ def test_the_table_and_the_picture_are_of_the_results() -> None:
     for shown, line in zip(shown_rows, body, strict=True):
         row, *cells = (cell.strip() for cell in shown.strip("| ").split("|"))
         assert row == line[0]
-        found = dict(zip(head, (cell.split(" ±")[0] for cell in line), strict=True))
+        expected = dict(zip(head, (cell.split(" ±")[0] for cell in line), strict=True))
         computed = (*least[row], likeliest[row][1])
-        found |= dict(zip(names, (f"{number:.4f}" for number in computed), strict=False))
-        assert cells == [found[name] for name in names], row
+        expected |= dict(zip(names, (f"{number:.4f}" for number in computed), strict=False))
+        assert cells == [expected[name] for name in names], row
     assert "](pdai/experiments/results/study_aliasing.png)" in README
     seeds = {run.seed for run in runs}
     assert "mean of three seeds" in README

@@ -25,22 +25,22 @@ def test_every_claim_of_the_paper_has_a_section_and_every_section_a_claim() -> N
 def test_the_places_are_in_the_order_of_the_paper() -> None:
     for kind in ("Definition", "Proposition", "Corollary", "Equation", "Figure", "Table"):
         main = [s for s in paper.sections() if s["number"][:1] in "2345"]
-        found = [
+        places = [
             tuple(map(int, number.split(".")))
             for section in main
             for claim in section["claims"]
             for number in re.findall(rf"^{kind} ([\d.]+)", claim.place)
         ]
-        assert found == sorted(found), kind
+        assert places == sorted(places), kind
 
 
 @pytest.mark.parametrize("name", paper.names())
 def test_the_paper_s_pages_lead_to_files(name: str) -> None:
     text = paper.pages()[name]
     made = {f"docs/paper/{other}" for other in paper.pages()}
-    found = links.targets(text, f"docs/paper/{name}")
-    assert found
-    assert [path for path in sorted(found - made) if not (ROOT / path).exists()] == []
+    linked = links.targets(text, f"docs/paper/{name}")
+    assert linked
+    assert [path for path in sorted(linked - made) if not (ROOT / path).exists()] == []
     for claim in CLAIMS:
         if f"{{ #{paper.anchor(claim.id)} }}" in text:
             assert f"({'../../proofs_notes/'}{claim.note})" in text
@@ -90,8 +90,8 @@ def test_links_are_turned_to_pages() -> None:
     )
     deeper = links.rewritten("[a](b.md)", "proofs_notes/c.md", "proofs_notes/c.md", pages.get)
     assert deeper == "[a](b.md)"
-    found = links.targets("[a](../x.py) [b](https://a.org)\n```\n[c](d.py)\n```", "docs/a.md")
-    assert found == {"x.py"}
+    linked = links.targets("[a](../x.py) [b](https://a.org)\n```\n[c](d.py)\n```", "docs/a.md")
+    assert linked == {"x.py"}
 
 
 def test_doctests_are_shown_as_code() -> None:

@@ -31,9 +31,9 @@ def lines(node: ast.stmt) -> int:
 def test_control_a_longer_function_is_seen() -> None:
     body = "    x = 1\n"
     assert long_functions(ast.parse("def right():\n" + body * (MOST_LINES - 1))) == {}
-    told = 'def told():\n    """What it is.\n\n    And more.\n    """\n'
-    assert long_functions(ast.parse(told + body * (MOST_LINES - 1))) == {}
-    assert long_functions(ast.parse(told + body * MOST_LINES)) == {"told": MOST_LINES + 1}
+    documented = 'def told():\n    """What it is.\n\n    And more.\n    """\n'
+    assert long_functions(ast.parse(documented + body * (MOST_LINES - 1))) == {}
+    assert long_functions(ast.parse(documented + body * MOST_LINES)) == {"told": MOST_LINES + 1}
     method = "class A:\n    async def long(self):\n" + ("    " + body) * MOST_LINES
     assert long_functions(ast.parse(method)) == {"long": MOST_LINES + 1}
 
@@ -83,7 +83,7 @@ def test_control_what_opens_a_file_is_seen() -> None:
 def code_lines(source: str) -> dict[str, int]:
     """The number of lines of code of each class: no blank lines, comments or docstrings."""
     text, tree = source.splitlines(), ast.parse(source)
-    told = {
+    docstrings = {
         number
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node)
@@ -93,7 +93,7 @@ def code_lines(source: str) -> dict[str, int]:
         kind.name: sum(
             bool(text[number - 1].strip())
             and not text[number - 1].strip().startswith("#")
-            and number not in told
+            and number not in docstrings
             for number in range(kind.lineno, (kind.end_lineno or kind.lineno) + 1)
         )
         for kind in tree.body
@@ -102,8 +102,8 @@ def code_lines(source: str) -> dict[str, int]:
 
 
 def test_what_a_user_writes_is_below_forty_lines() -> None:
-    found = [code_lines(path.read_text()) for path in (ROOT / "examples").glob("*.py")]
-    lengths = [length for lines in found for length in lines.values()]
+    by_file = [code_lines(path.read_text()) for path in (ROOT / "examples").glob("*.py")]
+    lengths = [length for lines in by_file for length in lines.values()]
     assert len(lengths) >= 8
     assert max(lengths) < 40
 

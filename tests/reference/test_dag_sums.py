@@ -54,16 +54,16 @@ class Scripted(Random):
 
 def test_graphs_are_drawn_by_integers_without_bias() -> None:
     weights = ((2, 0, 1, 0), (1, 3, 0, 0))
-    sums, found, rng = DagSums(weights), {}, Scripted()
+    sums, law, rng = DagSums(weights), {}, Scripted()
     while True:
         graph = sums.draw(rng)
         share = 1.0
         for _, end in rng.path[: rng.at]:
             share /= end
-        found[graph] = found.get(graph, 0.0) + share
+        law[graph] = law.get(graph, 0.0) + share
         if not rng.advance():
             break
-    assert found == pytest.approx({g: w / sums.total for g, w in weighted(weights)}, rel=1e-12)
+    assert law == pytest.approx({g: w / sums.total for g, w in weighted(weights)}, rel=1e-12)
 
 
 def test_subset_sums_add_up_what_lies_below() -> None:

@@ -132,11 +132,11 @@ def test_the_true_error_of_a_quadrature_is_below_the_one_stated(
         with pytest.raises(InputError, match="give more points"):
             terminal_law(BALANCED.forward, half_width, points)
         return
-    found = terminal_law(BALANCED.forward, half_width, points)
+    quadrature = terminal_law(BALANCED.forward, half_width, points)
     rewards = np.array(BALANCED.target.rewards)
-    true = np.abs(found.probabilities - rewards / rewards.sum()).sum()
+    true = np.abs(quadrature.probabilities - rewards / rewards.sum()).sum()
     # Not below rounding, which the difference of two roundings need not show.
-    assert true <= found.error + 1e-13
+    assert true <= quadrature.error + 1e-13
 
 
 def test_refining_the_points_or_widening_the_interval_shrinks_the_error() -> None:

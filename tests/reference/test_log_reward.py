@@ -127,8 +127,12 @@ def test_a_typed_problem_passes_strict_checks_and_control_one_of_strings_does_no
         code = TYPED.replace("NAME", name).replace("KIND", kind)
         (tmp_path / f"{name}_{kind}.py").write_text(code)
     command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", str(tmp_path)]
-    found = subprocess.run(
+    outcome = subprocess.run(
         command, cwd=Path(__file__).parents[2], check=False, capture_output=True, text=True
     )
-    wrong = {Path(line.split(":")[0]).stem for line in found.stdout.splitlines() if "error" in line}
-    assert wrong - {found.stdout.splitlines()[-1]} == {"reward_str", "log_reward_str"}, found.stdout
+    wrong = {
+        Path(line.split(":")[0]).stem for line in outcome.stdout.splitlines() if "error" in line
+    }
+    assert wrong - {outcome.stdout.splitlines()[-1]} == {"reward_str", "log_reward_str"}, (
+        outcome.stdout
+    )

@@ -69,13 +69,13 @@ def test_the_lifts_of_a_long_diamond_merge_where_they_must() -> None:
         (2, 1): (node["d"], 1),
         (2, 2): (None, 0),
     }
-    found = {}
+    merges = {}
     for lifted in lifts(LONG_DIAMOND):
         statistics = merge_statistics(lifted)
         copies = statistics.copies[node["c"]], statistics.copies[node["d"]]
-        found[copies] = statistics.first_merge, statistics.total
+        merges[copies] = statistics.first_merge, statistics.total
         assert max(statistics.histories) == 2
-    assert found == by_hand
+    assert merges == by_hand
 
 
 @pytest.mark.catches(
