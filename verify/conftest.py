@@ -89,18 +89,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    found = findings(terminalreporter.stats)
+    by_claim = findings(terminalreporter.stats)
     wanted = config.getoption("--claim")
     claims = [claim for claim in CLAIMS if wanted in (None, claim.id)]
     if path := config.getoption("--ledger-json"):
-        replace_file(Path(path), f"{ledger_json(found, claims)}\n".encode())
+        replace_file(Path(path), f"{ledger_json(by_claim, claims)}\n".encode())
     if path := config.getoption("--ledger-notes"):
-        checked = {claim: "; ".join(finding.scopes) for claim, finding in found.items()}
+        checked = {claim: "; ".join(finding.scopes) for claim, finding in by_claim.items()}
         write_table(Path(path), checked)
-    if found or wanted:
+    if by_claim or wanted:
         text = io.StringIO()
         console = Console(file=text, width=max(120, shutil.get_terminal_size().columns))
-        console.print(ledger_table(found, claims))
+        console.print(ledger_table(by_claim, claims))
         console.print(summary(claims))
         console.print(
             "A check asserts the claim. A control breaks one hypothesis on purpose and asserts "

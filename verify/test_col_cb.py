@@ -149,6 +149,6 @@ def test_the_printed_condition_is_too_weak_on_many_dags_and_on_none_with_three_s
     # The note proves which: where there are two terminals and two lengths.
     lengths = ({len(tau) for tau in dag.trajectories()} for dag in shapes)
     two = sum(
-        len(dag.terminals) > 1 < len(found) for dag, found in zip(shapes, lengths, strict=True)
+        len(dag.terminals) > 1 < len(sizes) for dag, sizes in zip(shapes, lengths, strict=True)
     )
     assert some == two

@@ -25,10 +25,10 @@ def test_ancestors_of_every_choice_of_families(scope: Any) -> None:
     for nodes in range(1, 5):
         pairs = [(u, v) for u in range(nodes) for v in range(nodes)]
         for parents, weights in units(nodes):
-            found = DagSums(weights).ancestors
+            ancestors = DagSums(weights).ancestors
             # In a graph with a cycle there is nothing to be found, nor an end to looking for it.
             acyclic = is_acyclic(parents)
-            assert all(found[u][v] == (acyclic and has_path(parents, u, v)) for u, v in pairs)
+            assert all(ancestors[u][v] == (acyclic and has_path(parents, u, v)) for u, v in pairs)
     scope("ancestors for all weights up to 4 nodes")
 
 

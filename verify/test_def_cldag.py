@@ -96,23 +96,23 @@ def test_no_lift_satisfies_2_4_6_and_the_printed_7_but_any_three_are_satisfied(s
     for o_f, x_f, o_b, x_b, nu in product(rows, rows, rows, rows, measures):
         forward, backward = {(0, 0): o_f, (1, 0): x_f}, {(0, 0): o_b, (1, 0): x_b}
         lift = StochasticLift(dag, (0,), forward, backward, nu)
-        found = axioms(lift)
+        holds = axioms(lift)
         seen.add(
             (
-                found.forward_absorption,
-                found.backward_absorption,
-                found.absolute_continuity_f and found.absolute_continuity_b,
+                holds.forward_absorption,
+                holds.backward_absorption,
+                holds.absolute_continuity_f and holds.absolute_continuity_b,
                 printed_forms(lift).nondegeneracy,
             )
         )
     assert {row.index(False) for row in seen if sum(row) == 3} == {0, 1, 2, 3}
     assert (True, True, True, True) not in seen
     for lift in mutated_lifts():
-        found = axioms(lift)
+        holds = axioms(lift)
         assert not (
-            found.forward_absorption
-            and found.backward_absorption
-            and found.absolute_continuity_f
+            holds.forward_absorption
+            and holds.backward_absorption
+            and holds.absolute_continuity_f
             and printed_forms(lift).nondegeneracy
         )
     scope(

@@ -166,13 +166,13 @@ def spectral_square(A: Array) -> Fraction:
     """The square of the spectral radius of a 2 x 2 matrix with two complex eigenvalues."""
     trace, determinant = A[0, 0] + A[1, 1], A[0, 0] * A[1, 1] - A[0, 1] * A[1, 0]
     assert trace**2 < 4 * determinant
-    found: Fraction = determinant
-    return found
+    squared: Fraction = determinant
+    return squared
 
 
 def area(a: Array, b: Array) -> Fraction:
-    found: Fraction = a[0] * b[1] - a[1] * b[0]
-    return found
+    cross: Fraction = a[0] * b[1] - a[1] * b[0]
+    return cross
 
 
 GROWING = Input(exact(["1/10", "9/10"]), exact(["9/10", "1/10"]), exact([2, -1]), Fraction(9, 10))
@@ -272,8 +272,8 @@ def test_the_rotation_makes_the_printed_update_grow() -> None:
 
 
 def gram(W: Array) -> Array:
-    found: Array = W @ W.T
-    return found
+    products: Array = W @ W.T
+    return products
 
 
 @pytest.mark.claim("eq:ASRWM.eigenvectors")

@@ -48,12 +48,12 @@ def actions(length: int, step: int = 2) -> dict[Any, Any]:
 
 def rows(lifted: LiftedDAG[str], forward: ForwardPolicy[Fraction]) -> Rows:
     """The laws of `stop, 1, 2` at each state, one per lift of it."""
-    found: Rows = {}
+    laws: Rows = {}
     for node, out in enumerate(lifted.dag.out_edges):
         if out:
             state = lifted.base.labels[lifted.projection[node]]
-            found.setdefault(state, []).append([forward.values[e] for e in out])
-    return found
+            laws.setdefault(state, []).append([forward.values[e] for e in out])
+    return laws
 
 
 def optimum(
@@ -113,8 +113,8 @@ def test_the_maximum_is_over_all_pairs_of_histories(scope: Any) -> None:
             for p in at["p2"]
             for q in at["p3"]
         )
-        found = aliasing_kl(lifted, p_f, "p2", "p3", actions(5))
-        assert found == pytest.approx(expected, rel=1e-9)
+        divergence = aliasing_kl(lifted, p_f, "p2", "p3", actions(5))
+        assert divergence == pytest.approx(expected, rel=1e-9)
     scope("20 random history-dependent p_F, N = 5")
 
 

@@ -126,10 +126,10 @@ def test_on_every_history_the_policy_is_the_soft_max_of_w_psi(length: int, step:
             law = dict(zip(names, expected, strict=True))
             row = lifted.dag.out_edges[node]
             below = [lifted.base.edges[lifted.base_edge[e]][1] for e in row]
-            found = {lifted.base.labels[s]: values[e] for s, e in zip(below, row, strict=True)}
-            assert found.keys() == {name for name, p in law.items() if p}
+            on_lift = {lifted.base.labels[s]: values[e] for s, e in zip(below, row, strict=True)}
+            assert on_lift.keys() == {name for name, p in law.items() if p}
             # A handful of roundings of numbers of size one on either side.
-            assert found == pytest.approx({name: law[name] for name in found}, abs=1e-14)
+            assert on_lift == pytest.approx({name: law[name] for name in on_lift}, abs=1e-14)
 
 
 @pytest.mark.claim("eq:policya")
@@ -158,8 +158,8 @@ def test_the_policy_on_the_lift_has_the_law_of_its_log_odds() -> None:
         expected = [float(p) for p in law_from_odds([Fraction(o) for o in odds])]
         dag = policy.lifted.dag
         names = [dag.labels[x] for x in dag.terminals]
-        found = dict(zip(names, marginal(policy.forward), strict=True))
-        assert [found[f"q{i}"] for i in range(6)] == pytest.approx(expected, abs=1e-14)
+        law = dict(zip(names, marginal(policy.forward), strict=True))
+        assert [law[f"q{i}"] for i in range(6)] == pytest.approx(expected, abs=1e-14)
 
 
 @pytest.mark.claim("eq:linear_rec")
@@ -247,11 +247,11 @@ def test_the_sums_of_the_printed_proof_are_not_those_of_the_recursion() -> None:
     recursion = LinearDynamics(
         tuple((Fraction(i),) for i in range(4)), Parameters(*[(Fraction(1),)] * 3)
     )
-    latent, found = recursion.initial, []
+    latent, sums = recursion.initial, []
     for i in range(1, 4):
         latent = recursion.advance(f"p{i}", latent)
-        found.append(latent[0] - 1)
-    assert found == [1, 3, 6]
+        sums.append(latent[0] - 1)
+    assert sums == [1, 3, 6]
     assert [sum(i for _ in range(i + 1)) for i in range(1, 4)] == [2, 6, 12]  # psi(p_i), not p_j
     assert [i * (i - 1) // 2 for i in range(1, 4)] == [0, 1, 3]
     # From j = 0 on, the constant embedding gives 1, ..., N; the proof's example says 0, ..., N - 1.

@@ -22,9 +22,9 @@ needs_checkout = pytest.mark.skipif(
 
 
 def test_every_claim_has_a_check_and_a_control() -> None:
-    found = {(test.claim, test.kind) for test in marked_tests()}
+    marked = {(test.claim, test.kind) for test in marked_tests()}
     wanted = {(c.id, kind) for c in CLAIMS if c.is_tested for kind in ("claim", "control")}
-    assert wanted - found == set()
+    assert wanted - marked == set()
 
 
 def test_the_list_of_controls_has_one_for_every_tested_claim() -> None:
@@ -80,9 +80,9 @@ def test_the_outcome_of_an_empirical_claim_is_the_verdict_of_the_stored_results(
     monkeypatch.setattr(results, "stored", lambda experiment: [])
     empty = {result_of.__wrapped__(claim) for claim in empirical.values()}
     decided = {outcome.value for outcome in Outcome if outcome is not Outcome.OPEN}
-    assert all("not run" in str(told) for told in empty)
-    assert not [told for told in empty for word in decided if word in str(told)]
-    assert [told for told in outcomes.values() for word in decided if word in str(told)]
+    assert all("not run" in str(result) for result in empty)
+    assert not [result for result in empty for word in decided if word in str(result)]
+    assert [result for result in outcomes.values() for word in decided if word in str(result)]
 
 
 def test_what_does_not_hold_as_printed_is_graded_and_nothing_else() -> None:
@@ -101,10 +101,10 @@ def test_the_summary_counts_a_misprint_apart_from_a_false_statement() -> None:
         readings = (Reading("", "false"), Reading("", "true"))
         return Claim(name, "", "", readings if severity else readings[1:], "", severity=severity)
 
-    told = summary([claim("a", Severity.FALSE), claim("b", Severity.MISPRINT), claim("c", None)])
-    assert told.startswith("3 claims: 2 refuted as printed; repaired, then verified, 1 verified.")
-    assert f"1 false ({Severity.FALSE.value}); 0 vacuous" in told
-    assert f"1 misprint ({Severity.MISPRINT.value})." in told
+    text = summary([claim("a", Severity.FALSE), claim("b", Severity.MISPRINT), claim("c", None)])
+    assert text.startswith("3 claims: 2 refuted as printed; repaired, then verified, 1 verified.")
+    assert f"1 false ({Severity.FALSE.value}); 0 vacuous" in text
+    assert f"1 misprint ({Severity.MISPRINT.value})." in text
 
 
 def test_the_names_of_claims_are_distinct() -> None:

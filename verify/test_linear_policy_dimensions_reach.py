@@ -61,10 +61,10 @@ def some_solution(rows: Sequence[Vector], right: Vector) -> Vector | None:
     for k in range(len(columns)):
         if rank([columns[j] for j in (*basis, k)]) > len(basis):
             basis.append(k)
-    found = solve([[row[k] for k in basis] for row in rows], right) if basis else ()
-    if found is None or (not basis and any(right)):
+    solution = solve([[row[k] for k in basis] for row in rows], right) if basis else ()
+    if solution is None or (not basis and any(right)):
         return None
-    at = dict(zip(basis, found, strict=True))
+    at = dict(zip(basis, solution, strict=True))
     return tuple(at.get(k, Fraction(0)) for k in range(len(columns)))
 
 
@@ -86,9 +86,9 @@ def kernel(lines: LinearLines) -> Vector | None:
     for k in range(2, 6):
         others = [(*row[:k], *row[k + 1 :]) for row in rows]
         if rank(others) == rank(rows):
-            found = some_solution(others, tuple(-row[k] for row in rows))
-            assert found is not None
-            return (*found[2:k], Fraction(1), *found[k:])
+            solution = some_solution(others, tuple(-row[k] for row in rows))
+            assert solution is not None
+            return (*solution[2:k], Fraction(1), *solution[k:])
     return None
 
 

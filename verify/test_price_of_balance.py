@@ -126,8 +126,8 @@ def test_plain_averages_are_no_maximum_and_likelihood_is_not_the_nearest() -> No
     assert score(tied, target, plain) != [0] * 4
     # Of strings, a policy that a search finds is nearer than that of likelihood.
     tied, target = strings(1)
-    found = minimum(Landscape(tied, target, "likelihood"))
-    assert nearest(tied, target, 2).distance < found.distance.lower - Fraction(1, 50)
+    optimum = minimum(Landscape(tied, target, "likelihood"))
+    assert nearest(tied, target, 2).distance < optimum.distance.lower - Fraction(1, 50)
 
 
 @pytest.mark.claim("price-of-likelihood")

@@ -27,11 +27,11 @@ def unrotated(
     U: Array, R: Array, inputs: Sequence[Input], *, turn_q: int = 0, turn_k: int = 0
 ) -> list[Array]:
     """`U_0, ..., U_T`; the controls turn a key too often or too rarely."""
-    found = [U]
+    matrices = [U]
     for t, x in enumerate(inputs, start=1):
-        old = found[-1] @ power(R, t - 1 + turn_k) @ x.k
-        found.append(found[-1] + x.rate * np.outer(x.v - old, power(R, t + turn_q) @ x.q))
-    return found
+        old = matrices[-1] @ power(R, t - 1 + turn_k) @ x.k
+        matrices.append(matrices[-1] + x.rate * np.outer(x.v - old, power(R, t + turn_q) @ x.q))
+    return matrices
 
 
 def chunk(U: Array, R: Array, inputs: Sequence[Input]) -> list[Array]:
@@ -56,13 +56,13 @@ class Case(NamedTuple):
 
 def cases(count: int, seed: int) -> list[Case]:
     rng = random.Random(seed)
-    found = []
+    drawn = []
     for _ in range(count):
         d = rng.randint(2, 4)
         W = np.outer(vector(rng, d), vector(rng, d))
         inputs = [random_input(rng, d) for _ in range(4)]
-        found.append(Case(W, rotation(rng, d), inputs, [vector(rng, d) for _ in range(5)]))
-    return found
+        drawn.append(Case(W, rotation(rng, d), inputs, [vector(rng, d) for _ in range(5)]))
+    return drawn
 
 
 @pytest.mark.claim("rotary-delta-network")
@@ -79,19 +79,19 @@ def test_two_steps_by_hand() -> None:
 
 @pytest.mark.claim("rotary-delta-network")
 def test_the_latent_is_an_unrotated_one_turned_by_its_time(scope: Any) -> None:
-    found = cases(40, seed=0)
-    for W, R, inputs, psi in found:
+    drawn = cases(40, seed=0)
+    for W, R, inputs, psi in drawn:
         pairs = zip(follow(W, R, inputs), unrotated(W, R, inputs), psi, strict=True)
         for t, (printed, U, state) in enumerate(pairs):
             assert (printed == U @ power(R, t)).all()
             assert (printed @ state == U @ (power(R, t) @ state)).all()
-    scope(f"{len(found)} random trajectories of 4 steps, d = 2 to 4")
+    scope(f"{len(drawn)} random trajectories of 4 steps, d = 2 to 4")
 
 
 @pytest.mark.claim("rotary-delta-network")
 def test_the_outputs_of_a_chunk_need_relative_turns_and_no_latent(scope: Any) -> None:
-    found = cases(40, seed=1)
-    for W, R, inputs, psi in found:
+    drawn = cases(40, seed=1)
+    for W, R, inputs, psi in drawn:
         u = chunk(W, R, inputs)
         for t, (printed, state) in enumerate(zip(follow(W, R, inputs), psi, strict=True)):
             y = W @ power(R, t) @ state
@@ -192,10 +192,10 @@ def step_as_printed(W: Array, R: Array, x: Input) -> Array:
 
 def turned(pairs: Sequence[tuple[Any, Any]], x: Array) -> Array:
     """`R^t x`, of which each plane has a cosine and a sine."""
-    found = []
+    coordinates = []
     for (cos, sin), first, second in zip(pairs, x[::2], x[1::2], strict=True):
-        found += [cos * first - sin * second, sin * first + cos * second]
-    return np.array(found, dtype=object)
+        coordinates += [cos * first - sin * second, sin * first + cos * second]
+    return np.array(coordinates, dtype=object)
 
 
 def step_without_matrix_products(

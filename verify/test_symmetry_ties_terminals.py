@@ -78,12 +78,12 @@ def histories(dag: PointedDAG[int]) -> tuple[PointedDAG[Any], list[Image]]:
         lifted.labels[v] if not lifted.children[v] else lifted.labels[v][0]
         for v in range(len(lifted.labels))
     ]
-    found: list[Image] = []
+    base_paths: list[Image] = []
     for u, v in lifted.edges:
         path = paths[u]
         assert path is not None
-        found.append((*path, ends[v]))
-    return lifted, found
+        base_paths.append((*path, ends[v]))
+    return lifted, base_paths
 
 
 def equivariant(
@@ -190,9 +190,9 @@ def test_networks_with_path_features_are_equivariant_if_the_gate_is_invariant() 
             }
             for image in symmetries(problem):
                 for ((g, h), m), c in class_of.items():
-                    there = relabel(g, image), relabel(h, image)
+                    relabelled = relabel(g, image), relabel(h, image)
                     moved = tuple(m[image.index(v)] for v in range(len(m)))
-                    assert class_of[there, moved] == c
+                    assert class_of[relabelled, moved] == c
 
 
 @pytest.mark.claim("symmetry-ties-terminals")

@@ -61,11 +61,11 @@ def streaming_ratio(steps: Any, previous: Any) -> list[float]:
 
 
 def db_residuals(steps: Any) -> Floats:
-    found = np.zeros(np.shape(steps.log_p_f))
+    residuals = np.zeros(np.shape(steps.log_p_f))
     for row, length in enumerate(_lengths(steps)):
         for t in range(length):
-            found[row, t] = _between(steps, row, t, t + 1)
-    return found
+            residuals[row, t] = _between(steps, row, t, t + 1)
+    return residuals
 
 
 def db(steps: Any, penalty: Penalty = square) -> float:
@@ -76,11 +76,11 @@ def db(steps: Any, penalty: Penalty = square) -> float:
 
 def subtb_residuals(steps: Any) -> Floats:
     batch, time = np.shape(steps.log_p_f)
-    found = np.zeros((batch, time, time))
+    residuals = np.zeros((batch, time, time))
     for row, length in enumerate(_lengths(steps)):
         for i, j in _pairs(length):
-            found[row, i, j - 1] = _between(steps, row, i, j)
-    return found
+            residuals[row, i, j - 1] = _between(steps, row, i, j)
+    return residuals
 
 
 def subtb(steps: Any, decay: float = 0.9, penalty: Penalty = square) -> float:

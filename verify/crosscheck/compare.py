@@ -21,18 +21,18 @@ TOLERANCE: dict[Precision, float] = {"float32": 1e-4, "float64": 1e-12}
 ROUNDED = 2e-6
 
 
-def distance(found: Any, expected: Any) -> float:
+def distance(actual: Any, expected: Any) -> float:
     """The largest difference, relative to the largest number."""
-    found, expected = np.asarray(found), np.asarray(expected)
-    difference = np.abs(found - expected).max(initial=0)
+    actual, expected = np.asarray(actual), np.asarray(expected)
+    difference = np.abs(actual - expected).max(initial=0)
     return float(difference / max(np.abs(expected).max(initial=0), 1e-30))
 
 
-def tree_distance(found: Any, expected: Any) -> float:
+def tree_distance(actual: Any, expected: Any) -> float:
     """The largest distance of two leaves; infinite if types, shapes, integers or flags differ."""
-    if jax.tree.structure(found) != jax.tree.structure(expected):  # type: ignore[operator]
+    if jax.tree.structure(actual) != jax.tree.structure(expected):  # type: ignore[operator]
         return np.inf
-    leaves, others = jax.tree.leaves(found), jax.tree.leaves(expected)
+    leaves, others = jax.tree.leaves(actual), jax.tree.leaves(expected)
     worst = 0.0
     for a, b in zip(map(np.asarray, leaves), map(np.asarray, others), strict=True):
         if (a.shape, a.dtype) != (b.shape, b.dtype):

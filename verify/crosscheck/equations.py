@@ -60,8 +60,8 @@ def follow_all(layer: Any, observations: Floats, fault: str = "") -> Floats:
     numbers = jax.tree.map(lambda leaf: np.asarray(leaf, np.float64), layer)
     equations = srwm_equations(numbers, True) if fault == BACKWARDS else equations_of(numbers)
     flat = observations.reshape(-1, *observations.shape[-2:])
-    found = np.array([follow(equations, o, fault) for o in flat])
-    return found.reshape(*observations.shape[:-1], -1)
+    outputs = np.array([follow(equations, o, fault) for o in flat])
+    return outputs.reshape(*observations.shape[:-1], -1)
 
 
 def sigmoid(x: Floats) -> Floats:
@@ -162,13 +162,13 @@ def block_equations(p: ResidualBlock[Any]) -> Equations:
     E: Floats = np.asarray(p.embedding)
 
     def n(x: Floats) -> Floats:
-        found: Floats = (x - x.mean()) / np.sqrt(x.var() + 1e-5)
-        return found
+        normalised: Floats = (x - x.mean()) / np.sqrt(x.var() + 1e-5)
+        return normalised
 
     def outer(s: Floats, W: Any) -> Floats:
         g: Floats = E @ s + p.out @ read(n(E @ s), W)
-        found: Floats = g + perceptron(p.feed_forward, n(g))
-        return found
+        output: Floats = g + perceptron(p.feed_forward, n(g))
+        return output
 
     return Equations(initial, lambda s, W: phi(n(E @ s), W), outer)
 

@@ -115,8 +115,8 @@ def modules() -> tuple[ModuleType, ...]:
         for package in (fast, pdai)
         for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
     ]
-    found = [importlib.import_module(name) for name in names if not name.endswith("__main__")]
-    return tuple(module for module in found if _computes(module))
+    imported = [importlib.import_module(name) for name in names if not name.endswith("__main__")]
+    return tuple(module for module in imported if _computes(module))
 
 
 def _computes(module: ModuleType) -> bool:
@@ -147,23 +147,23 @@ def parts(searched: Iterable[ModuleType]) -> set[str]:
     A network is whole if its outputs are those of a policy; other dynamics are compared as cases
     alone.
     """
-    found = set()
+    names = set()
     for module in searched:
         if module.__name__ in ELSEWHERE:
             continue
-        found |= {f"{module.__name__}.{name}" for name in functions(module)}
+        names |= {f"{module.__name__}.{name}" for name in functions(module)}
         for kind in concrete(eqx.Module, [module]):
             name = f"{module.__name__}.{kind.__name__}"
             if issubclass(kind, AbstractDynamics):
-                found |= set() if kind.needs_head else {name}
+                names |= set() if kind.needs_head else {name}
             elif not issubclass(kind, COMPARED_AS_CASES):
-                found |= {f"{name}.{method}" for method in _methods(kind)}
+                names |= {f"{name}.{method}" for method in _methods(kind)}
         # What an abstract loss defines, every loss has.
         for _, kind in own(module):
             if inspect.isclass(kind) and issubclass(kind, Loss):
                 name = f"{module.__name__}.{kind.__name__}"
-                found |= {f"{name}.{method}" for method in _methods(kind)}
-    return found
+                names |= {f"{name}.{method}" for method in _methods(kind)}
+    return names
 
 
 def _methods(kind: type) -> Iterator[str]:

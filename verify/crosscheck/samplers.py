@@ -54,15 +54,15 @@ def draw(
 
 def edges_along(enumeration: Enumeration, drawn: Trajectories) -> list[Trajectory]:
     """The trajectories as edges of the reference's DAG."""
-    found = []
+    trajectories = []
     actions, active = np.asarray(drawn.actions), np.asarray(drawn.active)
     for row in range(len(actions)):
         node, edges = 0, []
         for action in actions[row, active[row]]:
             edges.append(int(enumeration.edge[node, action]))
             node = int(enumeration.child[node, action])
-        found.append(tuple(edges))
-    return found
+        trajectories.append(tuple(edges))
+    return trajectories
 
 
 def nodes_along(dag: PointedDAG[Any], trajectory: Trajectory) -> list[int]:

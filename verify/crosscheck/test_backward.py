@@ -56,9 +56,9 @@ def test_backward_trajectories_follow_the_backward_policy(name: str, p_b: Any) -
     draws = jax.random.uniform(jax.random.key(1), (environment.horizon, count))
     drawn = jax.jit(sample_backward)(policy, environment, final, draws)
     steps = jax.jit(evaluate)(policy, environment, drawn)
-    counts = Counter(found := edges_along(enumeration, drawn))
+    counts = Counter(taus := edges_along(enumeration, drawn))
     assert set(counts) <= set(log_p)
-    assert steps.log_p_b.sum(-1) == pytest.approx(np.array([log_p[tau] for tau in found]), abs=2e-4)
+    assert steps.log_p_b.sum(-1) == pytest.approx(np.array([log_p[tau] for tau in taus]), abs=2e-4)
     assert excess([counts[tau] for tau in log_p], count * np.exp(list(log_p.values()))) <= 1
 
 

@@ -85,15 +85,15 @@ NAMES = ["sets", "lines"]
 @pytest.mark.crosscheck("pdai.distributed.certificates.path_ratios")
 @pytest.mark.parametrize("name", NAMES)
 def test_ratios_along_every_base_trajectory_are_those_of_each_samplers_own_lift(name: str) -> None:
-    found = case(name)
-    dag = found.instance.enumeration.dag
-    assert sorted(found.edges) == sorted(dag.trajectories())
-    assert [dag.end(edges) for edges in found.edges] == found.ends.tolist()
-    for ratios, exact in zip(found.ratios, found.exact, strict=True):
-        for edges, ratio in zip(found.edges, ratios, strict=True):
+    setting = case(name)
+    dag = setting.instance.enumeration.dag
+    assert sorted(setting.edges) == sorted(dag.trajectories())
+    assert [dag.end(edges) for edges in setting.edges] == setting.ends.tolist()
+    for ratios, exact in zip(setting.ratios, setting.exact, strict=True):
+        for edges, ratio in zip(setting.edges, ratios, strict=True):
             assert ratio == pytest.approx(_log_ratio(exact, edges), abs=CLOSE)
     # Control: the samplers differ.
-    assert np.abs(found.ratios[0] - found.ratios[1]).max() > 0.1
+    assert np.abs(setting.ratios[0] - setting.ratios[1]).max() > 0.1
 
 
 @pytest.mark.catches(
@@ -108,21 +108,21 @@ def test_ratios_along_every_base_trajectory_are_those_of_each_samplers_own_lift(
 )
 @pytest.mark.parametrize("name", NAMES)
 def test_combined_ratios_vanish_in_pairs_where_the_exact_residuals_do(name: str) -> None:
-    found = case(name)
-    rewards = found.instance.enumeration.rewards
-    dag = found.instance.enumeration.dag
+    setting = case(name)
+    rewards = setting.instance.enumeration.rewards
+    dag = setting.instance.enumeration.dag
     at_end = dict(zip(dag.terminals, rewards, strict=True))
-    first, *others = found.exact
+    first, *others = setting.exact
     check_clients(others)
     terms = [
-        _as_steps(ratios, [at_end[dag.end(e)] for e in found.edges]) for ratios in found.ratios
+        _as_steps(ratios, [at_end[dag.end(e)] for e in setting.edges]) for ratios in setting.ratios
     ]
     with jax.enable_x64(True):
         both = jax.jit(combined_ratio, static_argnames="rewarded")
         aggregated = np.asarray(both(terms[0], terms[1:], rewarded=False))
         streamed = np.asarray(both(terms[0], terms[1:2], rewarded=True))
-    place = {edges: row for row, edges in enumerate(found.edges)}
-    along = {edges: [sampler.along(edges) for sampler in found.exact] for edges in found.edges}
+    place = {edges: row for row, edges in enumerate(setting.edges)}
+    along = {edges: [sampler.along(edges) for sampler in setting.exact] for edges in setting.edges}
     for tau, other, residual in aggregated_residuals(first, others):
         # The residual is left minus right side, and the contrast of ratios the log of their ratio.
         right = _side(along[other][:1], along[other][1:]) * _side(along[tau][1:], along[tau][:1])
@@ -160,8 +160,8 @@ def _side(above: list[Any], below: list[Any]) -> Fraction:
 )
 @pytest.mark.crosscheck("pdai.distributed.certificates.oscillations")
 def test_oscillations_are_the_spreads_of_exact_residuals() -> None:
-    found = case("sets")
-    problem, enumeration = found.instance.problem, found.instance.enumeration
+    setting = case("sets")
+    problem, enumeration = setting.instance.problem, setting.instance.enumeration
     dag = enumeration.dag
     whole = configure("sets", items=5, size=3, utility_seed=1, parts=2)
     assert whole.problem() == problem
@@ -177,18 +177,18 @@ def test_oscillations_are_the_spreads_of_exact_residuals() -> None:
         "client-1": (),
         "chunk-1": ("client-0",),
     }
-    ratios = dict(zip(runs, [*found.ratios, found.ratios[0]], strict=True))
-    spread = oscillations(runs, given, ratios, enumeration, found.ends)
+    ratios = dict(zip(runs, [*setting.ratios, setting.ratios[0]], strict=True))
+    spread = oscillations(runs, given, ratios, enumeration, setting.ends)
     factors = [enumerate_rewards(part, dag) for part in split(problem, 2)]
     for client, exact, rewards in zip(
-        ("client-0", "client-1"), found.exact[1:], factors, strict=True
+        ("client-0", "client-1"), setting.exact[1:], factors, strict=True
     ):
         bounds = residual_spread(exact.forward, exact.backward, rewards)
         assert spread[client] == pytest.approx(bounds.oscillation, abs=1e-9)
     second = dict(zip(dag.terminals, factors[1], strict=True))
     aggregated, streamed = [], []
-    for edges in found.edges:
-        own, first, other = (p_f / p_b for p_f, p_b in (s.along(edges) for s in found.exact))
+    for edges in setting.edges:
+        own, first, other = (p_f / p_b for p_f, p_b in (s.along(edges) for s in setting.exact))
         aggregated.append(own / first / other)
         streamed.append(own / first / second[dag.end(edges)])
     for name, residuals in (("aggregate", aggregated), ("chunk-1", streamed)):
@@ -235,12 +235,12 @@ def loss_by_hand(loss: RatioLoss, ratios: Any, key: Any) -> float:
 )
 @pytest.mark.parametrize("rewarded", [False, True], ids=["aggregate", "stream"])
 def test_the_losses_of_frozen_samplers_are_those_written_by_hand(rewarded: bool) -> None:
-    found = case("sets")
-    environment = found.instance.environment
+    setting = case("sets")
+    environment = setting.instance.environment
     config = configure("sets", items=5, size=3, utility_seed=1, batch=12, epsilon=0.0)
     losses, key = (LogVariance(), Weighted()), jax.random.key(2)
     with jax.enable_x64(True):
-        own, *others = map(to_float64, found.policies[: 2 if rewarded else 3])
+        own, *others = map(to_float64, setting.policies[: 2 if rewarded else 3])
         frozen = FrozenSamplers(tuple(others), (environment,) * len(others), rewarded)
         draws = uniforms(jax.random.key(1), environment, 12)
         drawn, cached = eqx.filter_jit(sample_trajectories)(own, environment, draws)
@@ -253,13 +253,15 @@ def test_the_losses_of_frozen_samplers_are_those_written_by_hand(rewarded: bool)
 
             def direct(policy: Policy) -> Any:
                 terms = evaluate(policy, environment, drawn)
-                told = [evaluate(other, environment, drawn) for other in others]
+                other_terms = [evaluate(other, environment, drawn) for other in others]
                 ratios = (
-                    streaming_ratio(terms, *told) if rewarded else aggregated_ratio(terms, told)
+                    streaming_ratio(terms, *other_terms)
+                    if rewarded
+                    else aggregated_ratio(terms, other_terms)
                 )
-                return [loss.of_ratios(ratios, key) for loss in losses], (terms, told)
+                return [loss.of_ratios(ratios, key) for loss in losses], (terms, other_terms)
 
-            slopes, (terms, told) = jax.jacrev(direct, has_aux=True)(sampler.policy)
+            slopes, (terms, other_terms) = jax.jacrev(direct, has_aux=True)(sampler.policy)
             alone, shared = [], []
             for loss in losses:
                 batch_loss = combined_loss(loss, frozen)
@@ -268,11 +270,11 @@ def test_the_losses_of_frozen_samplers_are_those_written_by_hand(rewarded: bool)
                 of_draws = functools.partial(method.of_draws, key=key, axis=AXIS)
                 state = TrainState(sampler, None, None, jnp.int32(0))
                 shared.append(on_devices(of_draws, 1)(environment, state, draws)[0])
-            return alone, shared, slopes, (terms, told), said
+            return alone, shared, slopes, (terms, other_terms), said
 
         given = (sampler, Batch(drawn, cached), jnp.concatenate([draws[:1], draws]))
-        alone, shared, slopes, (terms, told), said = everything(*given)
-        steps, *rest = (jax.tree.map(np.asarray, each) for each in (terms, *told))
+        alone, shared, slopes, (terms, other_terms), said = everything(*given)
+        steps, *rest = (jax.tree.map(np.asarray, each) for each in (terms, *other_terms))
         ratios = (
             by_hand.streaming_ratio(steps, *rest)
             if rewarded
@@ -284,20 +286,20 @@ def test_the_losses_of_frozen_samplers_are_those_written_by_hand(rewarded: bool)
         assert float(one.log_z) == pytest.approx(-np.mean(ratios), rel=TOLERANCE["float64"])
         assert tree_distance(one.by.policy, slope) <= TOLERANCE["float64"]
         assert tree_distance(same, one) <= TOLERANCE["float64"]
-    for ours, theirs in zip(said, told, strict=True):
+    for ours, theirs in zip(said, other_terms, strict=True):
         assert tree_distance(ours, theirs) <= TOLERANCE["float64"]
 
 
 def test_an_aggregate_never_sees_a_reward_and_a_stream_does() -> None:
-    found = case("sets")
-    environment = found.instance.environment
+    setting = case("sets")
+    environment = setting.instance.environment
     blind = eqx.tree_at(lambda e: e.log_weights, environment, jnp.full(5, jnp.nan))
-    sampler = Sampler(found.policies[0], jnp.zeros(()))
+    sampler = Sampler(setting.policies[0], jnp.zeros(()))
     compiled, key = eqx.filter_jit(loss_and_gradient), jax.random.key(2)
 
     def loss_in(environment: Any, rewarded: bool) -> Any:
         drawn, cached, _ = draw(sampler.policy, environment, 12)
-        frozen = FrozenSamplers((found.policies[1],), (environment,), rewarded)
+        frozen = FrozenSamplers((setting.policies[1],), (environment,), rewarded)
         loss = combined_loss(LogVariance(), frozen)
         return compiled(loss, environment, sampler, Batch(drawn, cached), key)
 

@@ -31,16 +31,16 @@ from verify.crosscheck.parts import (
 
 def environments() -> list[AbstractEnvironment[Any]]:
     """Those that are compared, in every encoding that they have, and seen in every other way."""
-    found = [make_instance(name).environment for name in TABLES]
-    found += [environment for _, environment in OBSERVED.values()]
+    compared = [make_instance(name).environment for name in TABLES]
+    compared += [environment for _, environment in OBSERVED.values()]
     for problem in (PROBLEMS | VARIANTS).values():
         for encoding in get_args(Encoding):
             try:
-                found.append(make_environment(problem, encoding))
+                compared.append(make_environment(problem, encoding))
             except InputError:
                 # test_environments wants that refusal of these very classes.
                 assert not hasattr(make_environment(problem), "encoding")
-    return found
+    return compared
 
 
 def dynamics_cases() -> list[Any]:
@@ -141,9 +141,9 @@ def test_control_new_parts_without_a_cross_check_are_found() -> None:
     assert without_case([dynamics], [dynamics(3)]) == {"NewDynamics.gate = 'shut'"}
     assert "NewEnvironment" in without_case(concrete(AbstractEnvironment, searched), [])
     assert "NewLoss" in without_case(concrete(TrajectoryLoss, searched), test_losses.CASES.values())
-    found = without_test(parts(searched), marked_tests())
+    missing = without_test(parts(searched), marked_tests())
     names = ("new_residuals", "NewNetwork", "NewLoss.value")
-    assert found == {f"fast.made_up.{name}" for name in names}
+    assert missing == {f"fast.made_up.{name}" for name in names}
 
 
 def test_control_a_dynamics_without_its_last_case_is_found() -> None:

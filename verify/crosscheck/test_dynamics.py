@@ -165,8 +165,8 @@ def evaluate(name: str) -> Evaluated:
         both(layer, observations + 1)
         assert traces == [name], "compiled again for other numbers"
         assert unrolled.dtype == steps.dtype == "float64"
-        found = (unrolled, steps, jax.tree.leaves(ours), jax.tree.leaves(theirs))
-        return Evaluated(*jax.tree.map(np.asarray, found))
+        values = (unrolled, steps, jax.tree.leaves(ours), jax.tree.leaves(theirs))
+        return Evaluated(*jax.tree.map(np.asarray, values))
 
 
 @pytest.mark.catches(
@@ -251,9 +251,9 @@ def evaluate(name: str) -> Evaluated:
 @pytest.mark.crosscheck("fast.dynamics.rotations", "fast.dynamics.heads")
 @pytest.mark.parametrize("name", CASES)
 def test_the_equations_hold_literally_unrolled_and_step_by_step(name: str) -> None:
-    found, expected = evaluate(name), follow_all(random_layer(name), OBSERVATIONS)
-    assert distance(found.unrolled, expected) <= TOLERANCE["float64"]
-    assert distance(found.stepwise, expected) <= TOLERANCE["float64"]
+    evaluated, expected = evaluate(name), follow_all(random_layer(name), OBSERVATIONS)
+    assert distance(evaluated.unrolled, expected) <= TOLERANCE["float64"]
+    assert distance(evaluated.stepwise, expected) <= TOLERANCE["float64"]
 
 
 @pytest.mark.parametrize(
@@ -284,8 +284,8 @@ def test_exactly_those_that_say_so_know_nothing_of_the_past(name: str) -> None:
 )
 @pytest.mark.parametrize("name", CASES)
 def test_gradients_are_finite_and_those_of_the_steps(name: str) -> None:
-    found = evaluate(name)
-    for ours, theirs in zip(found.unrolled_gradient, found.stepwise_gradient, strict=True):
+    evaluated = evaluate(name)
+    for ours, theirs in zip(evaluated.unrolled_gradient, evaluated.stepwise_gradient, strict=True):
         assert np.isfinite(ours).all()
         assert np.abs(theirs).max() > 0
         assert distance(ours, theirs) <= 1e-11
@@ -334,8 +334,8 @@ def test_the_delta_rule_and_its_gradient_equal_the_recurrence(time: int) -> None
             return U, (U @ c[:, :, None])[..., 0]
 
         by_time = tuple(jnp.moveaxis(x, 1, 0) for x in rows)
-        found: Any = lax.scan(one_step, jnp.zeros((2, 4, 4)), by_time)[1]
-        return jnp.moveaxis(found, 0, 1)
+        outputs: Any = lax.scan(one_step, jnp.zeros((2, 4, 4)), by_time)[1]
+        return jnp.moveaxis(outputs, 0, 1)
 
     with jax.enable_x64(True):
         *rows, cotangent = [jnp.asarray(rng.normal(size=(2, time, 4)) / 4) for _ in range(5)]
@@ -382,8 +382,8 @@ def test_the_normalised_elu_has_its_value_and_slope_on_both_sides_of_zero_and_at
     law = value / value.sum()
     with jax.enable_x64(True):
         elu = functools.partial(linked, link="elu")
-        found, by_x = jit(lambda x: (elu(x), jax.jacobian(elu)(x)))(jnp.asarray(x))
-    assert np.asarray(found) == pytest.approx(law, abs=1e-15)
+        computed, by_x = jit(lambda x: (elu(x), jax.jacobian(elu)(x)))(jnp.asarray(x))
+    assert np.asarray(computed) == pytest.approx(law, abs=1e-15)
     expected = (np.diag(slope) - law[:, None] * slope) / value.sum()
     assert np.asarray(by_x) == pytest.approx(expected, abs=1e-15)
 
@@ -483,9 +483,9 @@ def test_a_matrix_is_told_the_length_of_vectors_that_were_normalised_and_its_ste
 @pytest.mark.crosscheck("fast.dynamics.residual.normalised")
 def test_normalised_vectors_have_mean_zero_and_variance_one_and_zero_stays_zero() -> None:
     x = jnp.asarray(OBSERVATIONS[0], jnp.float32)
-    found = np.asarray(normalised(3 * x + 2))
-    assert np.abs(found.mean(-1)).max() <= 1e-6
-    assert np.abs(found.var(-1) - 1).max() <= 1e-4
+    vectors = np.asarray(normalised(3 * x + 2))
+    assert np.abs(vectors.mean(-1)).max() <= 1e-6
+    assert np.abs(vectors.var(-1) - 1).max() <= 1e-4
     assert (np.asarray(normalised(0 * x)) == 0).all()
 
 

@@ -186,9 +186,9 @@ def test_numbers_are_encoded_as_the_formula_says(encoding: Encoding) -> None:
         for x in numbers
     ]
     expected = {"natural": numbers, "affine": [*numbers, 1.0], "fourier": np.ravel(waves)}[encoding]
-    found = jax.jit(encode_numbers, static_argnums=1)(numbers, encoding)
+    encoded = jax.jit(encode_numbers, static_argnums=1)(numbers, encoding)
     # float32: angles up to 7.5, rounded to 5e-7.
-    assert found == pytest.approx(expected, abs=1e-6)
+    assert encoded == pytest.approx(expected, abs=1e-6)
 
 
 def test_an_encoding_that_no_environment_knows_is_refused(instance: Instance) -> None:

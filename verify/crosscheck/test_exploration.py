@@ -35,8 +35,8 @@ Floats = npt.NDArray[np.float64]
 
 
 def frequencies(actions: Any, count: int) -> Floats:
-    found: Floats = np.bincount(np.asarray(actions), minlength=count) / len(actions)
-    return found
+    shares: Floats = np.bincount(np.asarray(actions), minlength=count) / len(actions)
+    return shares
 
 
 @pytest.mark.catches(

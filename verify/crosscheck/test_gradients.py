@@ -108,14 +108,14 @@ def test_gradients_of_sampled_losses_are_unbiased(dynamics: str) -> None:
         directions = np.random.default_rng(1).normal(size=(6, expected.size))
         directions[0] = expected
         rows = [np.asarray(leaf).reshape(BATCHES, -1) for leaf in jax.tree.leaves(sampled)]
-        found = np.concatenate(rows, axis=1).astype(np.float64) @ directions.T
-        error = found.std(0, ddof=1) / np.sqrt(BATCHES)
+        projected = np.concatenate(rows, axis=1).astype(np.float64) @ directions.T
+        error = projected.std(0, ddof=1) / np.sqrt(BATCHES)
         # Six normal scores exceed 5 with probability below 4e-6.
-        assert np.abs((found.mean(0) - directions @ expected) / error).max() < 5
+        assert np.abs((projected.mean(0) - directions @ expected) / error).max() < 5
         # Along the exact gradient the error is small enough that a factor of 7/8, the bias of the
         # other variance at this batch size, would be seen.
         if loss == "log_variance":
-            assert np.abs(found.mean(0) * 7 / 8 - directions @ expected)[0] > 2 * error[0]
+            assert np.abs(projected.mean(0) * 7 / 8 - directions @ expected)[0] > 2 * error[0]
 
 
 @pytest.mark.crosscheck(
@@ -284,25 +284,25 @@ def test_all_evaluations_are_the_specification_and_its_pullback(name: str) -> No
         in_groups = [way for way in ways if way is recurrent_groups]
         given += [(way, cached, how) for way in in_groups for how in (COMPACT, SIDE_BY_SIDE)]
         given += [(in_small_passes, None, ONE_PASS)]
-        found = []
+        evaluations = []
         for way, cache, schedule in given:
             steps, back = way(Evaluation(policy, environment, drawn, cache, schedule))
-            found.append((jnp.stack(steps[:3]), back(weights)))
+            evaluations.append((jnp.stack(steps[:3]), back(weights)))
         plain, pull = jax.vjp(terms, arrays)
         known = cached_terms(Evaluation(policy, environment, drawn, cached))
-        return found, (plain, *pull(weights)), known, drawn.active
+        return evaluations, (plain, *pull(weights)), known, drawn.active
 
     draws = uniforms(jax.random.key(0), environment, batch)
     with jax.enable_x64(True):
         policy, draws, one = to_float64(policy), jnp.asarray(draws, jnp.float64), jnp.ones(())
         weights = jax.random.normal(jax.random.key(1), (3, batch, environment.horizon))
-        found, expected, known, active = compare(policy, draws, weights, one)
+        evaluations, expected, known, active = compare(policy, draws, weights, one)
         off, nothing, _, _ = compare(policy, draws, jnp.where(active, 0.0, weights), one)
         (other, *_), _, _, _ = compare(policy, draws, weights, 2 * one)
     assert compare.traces == 1
     if batch > 3 * GROUP:
         check_blocks(environment, active)
-    for each, without in zip(found, off, strict=True):
+    for each, without in zip(evaluations, off, strict=True):
         assert tree_distance(each, expected) <= TOLERANCE["float64"]
         # Weights on padding change nothing.
         assert not flat(without[1]).any()
@@ -430,12 +430,12 @@ def test_a_loss_of_ones_own_is_given_the_context_that_it_asks_for(small: Small) 
             return jnp.mean(steps.active.sum(1) * log_ratio(steps) ** 2)
 
         batch = Batch(trajectories, None)
-        found = loss_and_gradient(InContext(), small.environment, sampler, batch, KEY)
-        return found, eqx.filter_value_and_grad(direct)(sampler.policy)  # type: ignore[no-untyped-call]
+        ours = loss_and_gradient(InContext(), small.environment, sampler, batch, KEY)
+        return ours, eqx.filter_value_and_grad(direct)(sampler.policy)  # type: ignore[no-untyped-call]
 
     with jax.enable_x64(True):
-        found, expected = both(small.sampler, trajectories)
-    assert tree_distance((found.loss, found.by.policy), expected) <= TOLERANCE["float64"]
+        ours, expected = both(small.sampler, trajectories)
+    assert tree_distance((ours.loss, ours.by.policy), expected) <= TOLERANCE["float64"]
     # Control: without the lengths it is another number.
     assert len(set(np.asarray(trajectories.active.sum(1)).tolist())) > 1
 

@@ -278,12 +278,12 @@ def test_networks_equal_the_printed_equations(
 ) -> None:
     for instance in (paper, featured):
         networks = float64_networks(name, instance)
-        found = unroll(instance, networks)
+        outputs = unroll(instance, networks)
         for i in range(3):
             network = member(networks, i)
             expected = np.array([literal_logits(network, o) for o in observe(instance)])
             # float64: sums of some tens of terms, and a reciprocal square root.
-            assert np.abs(found[i] - expected).max() <= 1e-12 * np.abs(expected).max()
+            assert np.abs(outputs[i] - expected).max() <= 1e-12 * np.abs(expected).max()
 
 
 @pytest.mark.parametrize("name", ["markovian", *DYNAMICS])
@@ -299,8 +299,8 @@ def test_step_by_step_they_do_too_in_float32(name: str, paper: Instance) -> None
     for t in range(trajectories.shape[1]):
         if t > 0:
             latent = network.advance(latent, observations[:, :, t])
-        for found in (network.read(latent, observations[:, :, t]), unrolled[:, :, t]):
-            assert np.abs(found[:, 0] - expected[:, t]).max() <= 1e-5 * np.abs(expected).max()
+        for outputs in (network.read(latent, observations[:, :, t]), unrolled[:, :, t]):
+            assert np.abs(outputs[:, 0] - expected[:, t]).max() <= 1e-5 * np.abs(expected).max()
 
 
 def test_control_a_gate_at_the_new_graph_and_another_loop_are_seen(paper: Instance) -> None:
@@ -348,15 +348,15 @@ def expected_classes(
     for edge, (u, v) in enumerate(dag.edges):
         child = dag.labels[v][0] if dag.children[v] else dag.labels[v]
         number[dag.labels[u], child] = policies.classes[edge]
-    found = {}
+    classes = {}
     for row, path in enumerate(instance.histories):
         latent = None if dynamics is None else dynamics.initial
         for node in path[1:]:
             latent = None if dynamics is None else dynamics.advance(labels[node], latent)  # type: ignore[arg-type]
         for action in np.flatnonzero(instance.enumeration.child[path[-1]] >= 0).tolist():
             child = labels[instance.enumeration.child[path[-1], action]]
-            found[row, action] = number[(labels[path[-1]], latent), child]
-    return found
+            classes[row, action] = number[(labels[path[-1]], latent), child]
+    return classes
 
 
 class Gaps(NamedTuple):
@@ -425,11 +425,11 @@ def test_networks_tell_apart_exactly_what_joint_refinement_does(
 ) -> None:
     instance = make_instance(FORKS[fork_name])
     dynamics = DYNAMICS[row.dynamics](instance.problem) if row.dynamics else None
-    found = gaps(instance, row.network, dynamics)
+    measured = gaps(instance, row.network, dynamics)
     if row.ties is not None:
-        assert found.within <= TIED if row.ties else found.within >= APART
+        assert measured.within <= TIED if row.ties else measured.within >= APART
     if row.parts is not None:
-        assert found.between >= APART if row.parts else found.between <= TIED
+        assert measured.between >= APART if row.parts else measured.between <= TIED
 
 
 def test_control_two_layers_do_not_see_what_differs_in_the_third_round() -> None:
@@ -438,9 +438,9 @@ def test_control_two_layers_do_not_see_what_differs_in_the_third_round() -> None
     inner = tuple(graph(edges[:size]) for size in range(4))
     ends = (graph([*edges[:2], (0, 2)]), graph([*edges, (0, 3)]))
     problem = EdgeAddition((0,) * 6, inner, ends, (Fraction(1, 2), Fraction(1, 2)))
-    found = gaps(make_instance(problem), "markovian, graphconv", None)
-    assert found.within <= TIED
-    assert found.between <= TIED
+    measured = gaps(make_instance(problem), "markovian, graphconv", None)
+    assert measured.within <= TIED
+    assert measured.between <= TIED
 
 
 def relabelled(problem: EdgeAddition, image: tuple[int, ...]) -> EdgeAddition:

@@ -310,14 +310,14 @@ OPTIONS: dict[str, dict[str, Any]] = {"fast.sampling.replay.choose": {"by_reward
 def arguments(part: str, w: World) -> list[Any]:
     """The arguments of a part in that world."""
     owner = part.rpartition(".")[0]
-    found = []
+    values = []
     for name, parameter in inspect.signature(kernel(part)).parameters.items():
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
             continue
         keys = [key for key in (f"{part}.{name}", f"{owner}.{name}", name) if key in ARGUMENTS]
         assert keys, f"ARGUMENTS has no value for {name} of {part}: add one"
-        found.append(ARGUMENTS[keys[0]](w))
-    return found
+        values.append(ARGUMENTS[keys[0]](w))
+    return values
 
 
 @pytest.mark.long
@@ -331,11 +331,11 @@ def test_a_kernel_is_compiled_once_and_gives_what_it_gives_uncompiled(
     function = functools.partial(kernel(part), **OPTIONS.get(part, {}))
     compiled = Compiled(function)
     first, second = (arguments(part, world(dynamics, seed)) for seed in (0, 1))
-    found, other = compiled(*first), compiled(*second)
+    result, other = compiled(*first), compiled(*second)
     assert compiled.traces == 1
-    assert tree_distance(eagerly(function, *first), found) <= TOLERANCE["float32"]
+    assert tree_distance(eagerly(function, *first), result) <= TOLERANCE["float32"]
     # Control: with the other numbers there is another result.
-    assert (tree_distance(other, found) > TOLERANCE["float32"]) == (part not in CONSTANT)
+    assert (tree_distance(other, result) > TOLERANCE["float32"]) == (part not in CONSTANT)
 
 
 # One of each class. What it gives uncompiled is compared by check_environment, on all of them.

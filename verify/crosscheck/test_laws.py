@@ -48,10 +48,10 @@ def test_every_history_is_there_with_its_probabilities(p_b: str) -> None:
         taken = np.asarray(log_p)[np.arange(len(paths)), drawn.actions[:, time]]
         assert taken == pytest.approx(np.asarray(steps.log_p_f)[:, time], abs=2e-4)
     blocks = list(complete_histories(policy, enumeration, float64=False))
-    found = np.concatenate([np.stack([x.ends, x.log_p_f, x.log_p_b]) for x in blocks], axis=1)
-    assert found.shape == (3, dag.trajectory_count)
+    histories = np.concatenate([np.stack([x.ends, x.log_p_f, x.log_p_b]) for x in blocks], axis=1)
+    assert histories.shape == (3, dag.trajectory_count)
     # The numbers of no two trajectories to one terminal are within rounding of each other.
-    ours, theirs = (rows[:, np.lexsort((rows[1], rows[0]))] for rows in (found, expected))
+    ours, theirs = (rows[:, np.lexsort((rows[1], rows[0]))] for rows in (histories, expected))
     assert ours == pytest.approx(theirs, abs=2e-4)
     mass = exact_law(policy, enumeration, float64=True).backward_mass
     by_end = np.bincount(nodes[:, -1], np.exp(expected[2]))[list(dag.terminals)]
@@ -70,13 +70,13 @@ def test_trajectories_given_by_their_labels_have_the_exact_probabilities(name: s
     reward = dict(zip(dag.terminals, instance.enumeration.rewards, strict=True))
     chosen = list(dag.trajectories())[::7]
     labels = [dag.states(tau) for tau in chosen]
-    found = log_probabilities(policy, environment, labels)
-    given = zip(found.log_p_f, found.log_p_b, found.log_reward, strict=True)
+    computed = log_probabilities(policy, environment, labels)
+    given = zip(computed.log_p_f, computed.log_p_b, computed.log_reward, strict=True)
     for numbers, tau in zip(given, chosen, strict=True):
         exact = [float(p) for p in (*sampler.along(tau), reward[dag.end(tau)])]
         assert numbers == pytest.approx(np.log(exact), abs=2e-4)
     # Control: they differ, and what is no complete trajectory is refused.
-    assert found.log_p_f.std() > 0.1
+    assert computed.log_p_f.std() > 0.1
     first = labels[0]
     for wrong in (first[1:], first[:-1], first[:1] + first[:1] + first[1:]):
         with pytest.raises(InputError, match="trajectory"):
@@ -97,7 +97,7 @@ def test_a_path_dependent_policy_differs_between_histories_of_one_state() -> Non
     lifted, rows = sampler.lifted, defaultdict(set)
     for node, edges in enumerate(lifted.dag.out_edges):
         rows[lifted.projection[node]].add(tuple(sampler.forward.values[e] for e in edges))
-    assert any(len(found) > 1 for found in rows.values())
+    assert any(len(laws) > 1 for laws in rows.values())
 
 
 def test_summing_in_float64_leaves_the_precision_of_its_caller_alone() -> None:

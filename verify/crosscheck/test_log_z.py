@@ -38,11 +38,11 @@ def test_training_starts_from_the_best_constant_of_the_uniform_policy() -> None:
     expected = optimal_log_z(forward, backward, rewards, forward)
     assert expected == pytest.approx((p * minus_f).sum())
     error = math.sqrt((p * (minus_f - expected) ** 2).sum() / FIRST_BATCH)
-    found = make_trainer(config, environment).init().sampler.log_z
-    assert found.dtype == jnp.float32
-    assert abs(float(found[0]) - expected) <= ERRORS * error
+    start = make_trainer(config, environment).init().sampler.log_z
+    assert start.dtype == jnp.float32
+    assert abs(float(start[0]) - expected) <= ERRORS * error
     # Control: the sign matters.
-    assert abs(float(found[0]) + expected) > ERRORS * error
+    assert abs(float(start[0]) + expected) > ERRORS * error
 
 
 @pytest.mark.crosscheck("fast.balance.loss.Loss.learned_log_z")
@@ -51,12 +51,12 @@ def test_what_is_learned_of_log_z_is_the_parameter_or_the_flow_at_the_start(name
     loss, environment = LOSSES[name](), make_instance("lines").environment
     policy = random_policy(environment, dynamics="markov", loss=name)
     assert policy.has_flow == (name in ("db", "subtb", "fm"))
-    found = loss.learned_log_z(Sampler(policy, jnp.float32(0.7)), environment)
+    learned = loss.learned_log_z(Sampler(policy, jnp.float32(0.7)), environment)
     at_start = float(draw(policy, environment, 2).steps.log_flow[1, 0])
     if name == "log_variance":
-        assert found is None
+        assert learned is None
         return
-    assert found is not None
-    assert float(found) == pytest.approx(0.7 if name == "tb" else at_start, rel=1e-5)
+    assert learned is not None
+    assert float(learned) == pytest.approx(0.7 if name == "tb" else at_start, rel=1e-5)
     # Control: the two are not the same number.
     assert abs(at_start - 0.7) > 1e-2

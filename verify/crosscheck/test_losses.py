@@ -92,10 +92,10 @@ def written_by_hand(name: str, given: dict[str, Any]) -> list[Any]:
     return [np.array(value) for value in values(by_hand, name, given)]
 
 
-def weighted(found: list[Any]) -> Any:
+def weighted(arrays: list[Any]) -> Any:
     """One number that depends on all of several."""
     total = 0.0
-    for k, value in enumerate(found):
+    for k, value in enumerate(arrays):
         weights = np.cos(np.arange(value.size) + k).astype(value.dtype)
         total += (weights * value.ravel()).sum()
     return total
@@ -131,18 +131,18 @@ def evaluated(name: str, dtype: Precision) -> Evaluated:
     @Compiled
     def value_and_slope(given: dict[str, Any], along: dict[str, Any]) -> Any:
         def number(given: dict[str, Any]) -> Any:
-            found = values(losses, name, given)
-            return weighted(found), found
+            computed = values(losses, name, given)
+            return weighted(computed), computed
 
-        gradient, found = eqx.filter_grad(number, has_aux=True)(given)  # type: ignore[no-untyped-call]
+        gradient, computed = eqx.filter_grad(number, has_aux=True)(given)  # type: ignore[no-untyped-call]
         along = eqx.filter(along, eqx.is_inexact_array)
-        return found, sum(jax.tree.leaves(jax.tree.map(jnp.vdot, gradient, along)))
+        return computed, sum(jax.tree.leaves(jax.tree.map(jnp.vdot, gradient, along)))
 
     with jax.enable_x64(dtype == "float64"):
         pairs = [[cast(arguments(name, seed + k), dtype) for k in (0, 100)] for seed in SEEDS]
-        found = [value_and_slope(*pair) for pair in pairs]
+        results = [value_and_slope(*pair) for pair in pairs]
     return Evaluated(
-        [value for value, _ in found], [slope for _, slope in found], value_and_slope.traces
+        [value for value, _ in results], [slope for _, slope in results], value_and_slope.traces
     )
 
 
@@ -201,14 +201,14 @@ def evaluated(name: str, dtype: Precision) -> Evaluated:
 @pytest.mark.parametrize("dtype", PRECISIONS)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_loss_is_the_one_written_by_hand(name: str, dtype: Precision) -> None:
-    found = evaluated(name, dtype).values
+    computed = evaluated(name, dtype).values
     expected = [written_by_hand(name, arguments(name, seed)) for seed in SEEDS]
-    assert all(value.dtype == dtype for value in jax.tree.leaves(found))
-    for ours, theirs in zip(found, expected, strict=True):
+    assert all(value.dtype == dtype for value in jax.tree.leaves(computed))
+    for ours, theirs in zip(computed, expected, strict=True):
         for a, b in zip(ours, theirs, strict=True):
             assert distance(a, b) <= TOLERANCE[dtype]
     # Control: at the other point the value is another.
-    assert distance(found[0][0], expected[1][0]) > 1e-2
+    assert distance(computed[0][0], expected[1][0]) > 1e-2
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -225,7 +225,9 @@ def test_losses_are_compiled_once_and_the_same_in_float32_and_uncompiled(
 ) -> None:
     single, double = (evaluated(name, dtype) for dtype in PRECISIONS)
     assert single.traces == double.traces == 1
-    leaves = zip(*(jax.tree.leaves(found.values) for found in (single, double)), strict=True)
+    leaves = zip(
+        *(jax.tree.leaves(evaluation.values) for evaluation in (single, double)), strict=True
+    )
     worst = max(distance(a, b) for a, b in leaves)
     record_property("float32", worst)
     assert worst <= ROUNDED
@@ -286,9 +288,9 @@ def test_a_loss_as_an_object_is_the_function_with_its_options(name: str) -> None
             lambda given: loss.value(*given, key),
             lambda given: by_definition(losses, loss, *given),
         )
-        found = [eqx.filter_value_and_grad(way)((steps, log_z)) for way in ways]  # type: ignore[no-untyped-call]
+        results = [eqx.filter_value_and_grad(way)((steps, log_z)) for way in ways]  # type: ignore[no-untyped-call]
         is_of_ratios = isinstance(loss, RatioLoss)
-        return found, loss.of_ratios(log_ratio(steps), key) if is_of_ratios else found[0][0]
+        return results, loss.of_ratios(log_ratio(steps), key) if is_of_ratios else results[0][0]
 
     values = []
     for seed in SEEDS:
@@ -316,12 +318,12 @@ def test_a_batch_estimates_log_z_by_the_parameter_the_flow_or_the_best_constant(
     loss, given = CASES[name], arguments("tb", 0)
     assert isinstance(loss, TrajectoryLoss)
     with jax.enable_x64(True):
-        found = float(loss.estimate_log_z(**cast(given, "float64")))
+        estimate = float(loss.estimate_log_z(**cast(given, "float64")))
     expected = {
         "tb": given["log_z"],
         "log_variance": -np.mean(by_hand.log_ratio(given["steps"])),
     }.get(name.partition(",")[0], given["steps"].log_flow[0, 0])
-    assert found == pytest.approx(float(expected), rel=TOLERANCE["float64"])
+    assert estimate == pytest.approx(float(expected), rel=TOLERANCE["float64"])
     # What a loss asks for beside the terms is nothing, unless it says so.
     instance = make_instance("lines")
     assert loss.context(instance.environment, None) == ()  # type: ignore[arg-type]
@@ -430,7 +432,7 @@ def test_flow_residuals_of_a_network_are_those_of_the_reference(name: str, p_b: 
             # The residual lhs - rhs over its right-hand side, as a difference of logarithms.
             right = all_flow[node] * kernel.values[edge]
             expected = exact_db[edge] / right, exact_fm[node] / all_flow[node]
-            found = found_db[row, t], found_fm[row, t]
-            assert found == pytest.approx(np.log1p(expected), abs=2e-4)
+            ours = found_db[row, t], found_fm[row, t]
+            assert ours == pytest.approx(np.log1p(expected), abs=2e-4)
         seen.update(tau)
     assert len(seen) > len(dag.edges) / 4

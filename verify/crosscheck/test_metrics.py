@@ -106,11 +106,11 @@ def exact() -> Exact:
     return summed(instance, random_policy(instance.environment, dynamics="linear"))
 
 
-def is_near(found: float, law: Floats, values: Floats, count: int) -> bool:
+def is_near(mean: float, law: Floats, values: Floats, count: int) -> bool:
     """Whether a mean of so many samples is where it should be."""
     expected = float((law * values).sum())
     variance = float((law * (values - expected) ** 2).sum())
-    return abs(found - expected) <= ERRORS * math.sqrt(variance / count)
+    return abs(mean - expected) <= ERRORS * math.sqrt(variance / count)
 
 
 def follows(drawn: Any, law: Floats, count: int) -> bool:
@@ -186,14 +186,14 @@ def test_the_distance_of_trajectories_is_estimated_without_bias(
         assert len(paths.log_reward) == count
         minus_f = paths.log_reward - paths.log_ratio
         assert is_near(float(minus_f.mean()), law, exact.minus_f, count)
-    found = total_variation_of_paths(exact.log_z, forward, backward)
-    assert abs(found.mean - exact.tv) <= ERRORS * found.standard_error
-    assert found.standard_error < 0.01
+    estimate = total_variation_of_paths(exact.log_z, forward, backward)
+    assert abs(estimate.mean - exact.tv) <= ERRORS * estimate.standard_error
+    assert estimate.standard_error < 0.01
     # Control: with another log Z it is another number.
     wrong = total_variation_of_paths(exact.log_z + 1, forward, backward)
     assert abs(wrong.mean - exact.tv) > ERRORS * wrong.standard_error
     curve: Any = curve_value(policy, environment, form, final, SEED)
-    assert abs(curve - exact.tv) <= ERRORS * found.standard_error
+    assert abs(curve - exact.tv) <= ERRORS * estimate.standard_error
     assert curve_value(policy, environment, None, final, SEED) is None
 
 
@@ -221,8 +221,8 @@ def test_fcs_of_backward_trajectories_is_that_of_their_mean_ratio(exact: Exact) 
     p_t = np.array(exact.p_t, float)
     for x in range(len(p_t)):
         ratios = np.array([np.exp(row.log_ratio[drawn == x]) for row in rows]).ravel()
-        found = mean_of(ratios)
-        assert abs(found.mean - p_t[x]) <= ERRORS * found.standard_error + 1e-6
+        estimate = mean_of(ratios)
+        assert abs(estimate.mean - p_t[x]) <= ERRORS * estimate.standard_error + 1e-6
 
 
 @pytest.mark.crosscheck("fast.measure.estimates.estimated_report")
@@ -392,8 +392,8 @@ def test_a_sampled_distance_has_the_floor_of_exact_sampling(exact: Exact) -> Non
     assert abs(simulated.mean() - expected) <= ERRORS * simulated.std() / math.sqrt(2_000)
     assert abs(report.exact.tv.mean - expected) <= ERRORS * simulated.std()
     # By the triangle inequality a sampled distance is off by no more than such a floor.
-    found = report.learned[0].tv
-    error = abs(found.mean - float(metrics.total_variation(exact.p_t, exact.pi)))
+    tv = report.learned[0].tv
+    error = abs(tv.mean - float(metrics.total_variation(exact.p_t, exact.pi)))
     assert error <= expected + ERRORS * simulated.std()
 
 
@@ -412,9 +412,9 @@ def test_the_law_is_exact_where_it_can_be_and_sampled_elsewhere(
         return law_of(policy, environment, enumeration, final=final, seed=SEED)
 
     for final, tolerance in ((True, 1e-12), (False, 2e-4)):
-        found = law(exact.policy, final)
-        assert found.samples == 0
-        assert found.probabilities == pytest.approx(np.array(exact.p_t, float), rel=tolerance)
+        learned = law(exact.policy, final)
+        assert learned.samples == 0
+        assert learned.probabilities == pytest.approx(np.array(exact.p_t, float), rel=tolerance)
     walk = tuple(marginal(ForwardPolicy.uniform(enumeration.dag, RATIONAL)))
     assert isinstance(uniform_policy(exact.policy).network, Uniform)
     uniform = law(uniform_policy(exact.policy), True).probabilities
@@ -430,8 +430,8 @@ def test_the_law_is_exact_where_it_can_be_and_sampled_elsewhere(
     monkeypatch.setattr(terminal_law, "CURVE_SAMPLES", terminal_law.FEWEST * len(exact.p_t) - 1)
     assert law(exact.policy, False).samples == terminal_law.CURVE_SAMPLES
     monkeypatch.setattr(terminal_law, "CURVE_SAMPLES", 4_096)
-    found = law(exact.policy, False)
-    assert (found.samples, found.method[:4]) == (0, f"{4_096 // len(exact.p_t)} ")
+    learned = law(exact.policy, False)
+    assert (learned.samples, learned.method[:4]) == (0, f"{4_096 // len(exact.p_t)} ")
     monkeypatch.setattr(terminal_law, "backward_law", lambda *_: None)
     assert law(exact.policy, False).samples == 4_096
 
@@ -449,23 +449,25 @@ def test_a_law_from_backward_trajectories_is_as_exact_as_it_says(exact: Exact) -
     def law(policy: Policy, samples: int = count) -> Any:
         return terminal_law.backward_law(policy, environment, enumeration, samples, SEED)
 
-    found = law(exact.policy)
-    assert 0 < found.error < expected
+    estimate = law(exact.policy)
+    assert 0 < estimate.error < expected
     ends = [enumeration.dag.labels[node] for node in enumeration.dag.terminals for _ in range(64)]
     paths = backward_paths(exact.policy, environment, encode_all(environment, ends), SEED)
     each = [list(row) for row in np.exp(paths.log_ratio).reshape(-1, 64)]
     missing = abs(1 - sum(map(statistics.fmean, each)))
     chance = sum(statistics.stdev(row) / 64**0.5 for row in each)
-    assert found.error == pytest.approx((missing + chance) / 2, rel=1e-6)
+    assert estimate.error == pytest.approx((missing + chance) / 2, rel=1e-6)
     # Of 64 trajectories the error is that of chance, and rarely three times what is expected.
-    assert np.abs(found.probabilities - p_t).sum() / 2 < 3 * found.error
-    assert found.probabilities.sum() == pytest.approx(1, abs=1e-12)
-    report: Any = enumerated_report([exact.policy], None, environment, enumeration, [found], SEED)
+    assert np.abs(estimate.probabilities - p_t).sum() / 2 < 3 * estimate.error
+    assert estimate.probabilities.sum() == pytest.approx(1, abs=1e-12)
+    report: Any = enumerated_report(
+        [exact.policy], None, environment, enumeration, [estimate], SEED
+    )
     assert (report.tv_kind, report.exact and report.exact.tv) == (
         "estimated",
         metrics.Estimate(0.0, 0.0),
     )
-    assert str(float(f"{found.error:.1g}")) in report.notes[0]
+    assert str(float(f"{estimate.error:.1g}")) in report.notes[0]
     assert law(exact.policy, terminal_law.FEWEST * len(p_t) - 1) is None
 
 
@@ -477,8 +479,8 @@ def test_a_policy_whose_paths_are_rarely_drawn_backwards_is_measured_by_samples(
 
     def missed(*given: Any) -> Any:
         """As if each terminal had a path of half its probability that is never drawn."""
-        found = paths(*given)
-        return found._replace(log_ratio=found.log_ratio - math.log(2))
+        drawn = paths(*given)
+        return drawn._replace(log_ratio=drawn.log_ratio - math.log(2))
 
     monkeypatch.setattr(terminal_law, "backward_paths", missed)
     count = 64 * len(exact.p_t)
@@ -514,11 +516,11 @@ def test_each_sampler_is_measured_with_its_own_seed_and_log_z() -> None:
 )
 def test_means_are_those_of_the_statistics_module(exact: Exact) -> None:
     values = np.random.default_rng(0).normal(size=50)
-    found = mean_of(values)
+    estimate = mean_of(values)
     assert scaled(values) == pytest.approx(np.exp(values) / math.exp(max(values)), rel=1e-12)
-    assert found.mean == pytest.approx(statistics.fmean(values), rel=1e-12)
+    assert estimate.mean == pytest.approx(statistics.fmean(values), rel=1e-12)
     error = statistics.stdev(values) / math.sqrt(50)
-    assert found.standard_error == pytest.approx(error, rel=1e-12)
+    assert estimate.standard_error == pytest.approx(error, rel=1e-12)
     # Each distinct state counts once: 30 states, each met one to three times, 20 of them counted.
     states = np.repeat(np.arange(30), np.arange(30) % 3 + 1)[::-1]
     rewards = np.random.default_rng(1).normal(size=30)

@@ -68,11 +68,11 @@ def seen(environment: AbstractEnvironment[Any], problem: Any) -> dict[Any, Any]:
     return {label: np.asarray(environment.observe(environment.encode(label))) for label in labels}
 
 
-def differs_from(found: dict[Any, Any], expected: Any) -> bool:
+def differs_from(features: dict[Any, Any], expected: Any) -> bool:
     """Whether the features of some state are not as expected."""
     return any(
         row.shape != np.shape(wanted := expected(label)) or np.abs(row - wanted).max() > CLOSE
-        for label, row in found.items()
+        for label, row in features.items()
     )
 
 
@@ -100,11 +100,11 @@ def test_a_walk_is_seen_by_the_codes_of_its_position_and_of_its_time(
     options: dict[str, Any], expected: Any
 ) -> None:
     environment = WalkEnvironment.from_problem(WALK, **options)
-    found = seen(environment, WALK)
+    features = seen(environment, WALK)
     assert feature_count(environment) == len(expected(WALK.initial))
     for other, code in SEEN:
         # Control: every other code is seen to be another.
-        assert differs_from(found, code) == (other != options)
+        assert differs_from(features, code) == (other != options)
 
 
 SMALL: dict[str, dict[str, Any]] = {
@@ -212,9 +212,11 @@ LOOKS: dict[str, Any] = {
 }
 
 
-def same_partition(found: dict[Any, Any], observe: Any) -> bool:
+def same_partition(features: dict[Any, Any], observe: Any) -> bool:
     """Whether states have equal features exactly where they are to look alike."""
-    return forks.same_partition((row.tobytes() for row in found.values()), map(observe, found))
+    return forks.same_partition(
+        (row.tobytes() for row in features.values()), map(observe, features)
+    )
 
 
 @pytest.mark.crosscheck(
@@ -223,11 +225,11 @@ def same_partition(found: dict[Any, Any], observe: Any) -> bool:
 @pytest.mark.parametrize("name", LOOKS)
 def test_states_look_alike_exactly_where_the_reference_says_so(name: str) -> None:
     problem, environment = OBSERVED[name]
-    found = seen(environment, problem)
-    assert same_partition(found, LOOKS[name])
+    features = seen(environment, problem)
+    assert same_partition(features, LOOKS[name])
     # Control: neither all states nor none look alike.
-    assert not same_partition(found, lambda s: getattr(s, "coordinates", s))
-    assert not same_partition(found, lambda s: "the same")
+    assert not same_partition(features, lambda s: getattr(s, "coordinates", s))
+    assert not same_partition(features, lambda s: "the same")
 
 
 @pytest.mark.parametrize("name", LOOKS)
@@ -326,14 +328,14 @@ def test_where_all_terminal_states_are_equally_long_it_is_their_length(name: str
 
 def test_the_length_is_that_of_integers_and_not_that_of_their_one_hot_code() -> None:
     line = Lines.sparse(20, 2, (2, 20))
-    found = {
+    norms = {
         encoding: float(feature_norm(make_environment(line, encoding)))
         for encoding in get_args(Encoding)
     }
     # The mean of i^2 for i = 0, ..., 20.
-    assert found["natural"] ** 2 == pytest.approx(20 * 41 / 6, rel=0.1)
-    assert found["affine"] ** 2 == pytest.approx(found["natural"] ** 2 + 1, rel=1e-5)
-    assert found["one-hot"] == pytest.approx(1)
+    assert norms["natural"] ** 2 == pytest.approx(20 * 41 / 6, rel=0.1)
+    assert norms["affine"] ** 2 == pytest.approx(norms["natural"] ** 2 + 1, rel=1e-5)
+    assert norms["one-hot"] == pytest.approx(1)
 
 
 def test_features_that_are_zero_at_the_end_have_length_one() -> None:

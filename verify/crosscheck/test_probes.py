@@ -42,20 +42,20 @@ def with_policy(setup: Setup, seed: int) -> Setup:
 def laws(setup: Setup) -> dict[tuple[int, ...], Any]:
     """`p_F` after every walk `p_0, ..., p_i`, by actions, evaluated one walk at a time."""
     policy, environment = setup.policies(setup.initial)[0], setup.environment
-    found = {}
+    by_walk = {}
     for inner in itertools.chain.from_iterable(
         itertools.combinations(range(1, LENGTH), n) for n in range(LENGTH)
     ):
         for last in range(LENGTH + 1):
             walk = (0, *(i for i in inner if i < last), last)[int(last == 0) :]
-            if max(np.diff(walk), default=0) > 2 or walk in found:
+            if max(np.diff(walk), default=0) > 2 or walk in by_walk:
                 continue
             states = [environment.encode(f"p{i}") for i in walk]
             outputs = policy.network.unroll(jnp.stack([environment.observe(s) for s in states]))
             mask = environment.mask(states[-1])
             log_p = np.asarray(policy.log_p_f(outputs[-1], mask), np.float64)
-            found[walk] = np.exp(log_p[np.asarray(mask)])
-    return found
+            by_walk[walk] = np.exp(log_p[np.asarray(mask)])
+    return by_walk
 
 
 def kl(p: Any, q: Any) -> float:
@@ -76,13 +76,13 @@ def test_aliasing_is_that_of_the_reference_on_all_histories(dynamics: str) -> No
         for i in (2, 3)
         for child, name in ((f"q{i}", "stop"), (f"p{i + 1}", "one"), (f"p{i + 2}", "two"))
     }
-    found = aliasing(setup, setup.initial, 0)["kl"]
+    divergence = aliasing(setup, setup.initial, 0)["kl"]
     # The reference has the network in float64, the probe in float32.
-    assert found == pytest.approx(aliasing_kl(lifted, forward, "p2", "p3", actions), rel=1e-4)
-    assert found > 1e-3
+    assert divergence == pytest.approx(aliasing_kl(lifted, forward, "p2", "p3", actions), rel=1e-4)
+    assert divergence > 1e-3
     # Control: between the places the other way round it is another number.
     backwards = aliasing_kl(lifted, forward, "p3", "p2", actions)
-    assert found != pytest.approx(backwards, rel=1e-3)
+    assert divergence != pytest.approx(backwards, rel=1e-3)
 
 
 @pytest.mark.crosscheck("pdai.experiments.probes.memory")
@@ -97,9 +97,9 @@ def test_memory_is_the_mean_divergence_between_histories() -> None:
         )
         for place in range(1, LENGTH + 1)
     ]
-    found = memory(setup, setup.initial, 0)["kl"]
-    assert found == pytest.approx(np.mean(largest), rel=1e-4)
-    assert found > 1e-3
+    divergence = memory(setup, setup.initial, 0)["kl"]
+    assert divergence == pytest.approx(np.mean(largest), rel=1e-4)
+    assert divergence > 1e-3
 
 
 @pytest.mark.crosscheck("pdai.experiments.probes.memory")
@@ -117,20 +117,20 @@ def test_the_best_states_are_those_of_highest_reward_among_enough_samples() -> N
         "syn", length=3, letters=4, dynamics="markov", parameters=4_000, batch=512, steps=4
     )
     setup = set_up(config)
-    found = best(setup, setup.initial, 0)
+    states = best(setup, setup.initial, 0)
     problem = config.problem()
     assert setup.enumeration is not None
     dag = setup.enumeration.dag
     rewards = dict(
         zip((dag.labels[x] for x in dag.terminals), enumerate_rewards(problem, dag), strict=True)
     )
-    for met in (found["learned"], found["uniform"]):
+    for met in (states["learned"], states["uniform"]):
         assert len({label for label, _ in met}) == 20
         for label, log_reward in met:
             assert log_reward == pytest.approx(math.log(rewards[label]), abs=1e-5)
     # 512 samples of 64 states miss none but with probability 64 (63/64)^512 = 0.02.
     top = sorted(rewards, key=lambda label: -rewards[label])[:20]
-    assert {label for label, _ in found["uniform"]} == set(top)
+    assert {label for label, _ in states["uniform"]} == set(top)
     assert make_environment(problem).horizon == 3
 
 
@@ -164,12 +164,12 @@ def test_the_error_of_edge_marginals_is_that_of_the_exact_law() -> None:
     dag = setup.enumeration.dag
     graphs = np.array([adjacency(dag.labels[x].parents) for x in dag.terminals], float)
     policy = setup.policies(setup.initial)[0]
-    found = edges(setup, setup.initial, 300)
+    errors = edges(setup, setup.initial, 300)
     for name, sampler in (("learned", policy), ("uniform", uniform_policy(policy))):
         p_t = exact_law(sampler, setup.enumeration, float64=True).probabilities
         off = distance(np.tensordot(p_t, graphs, 1), exact)
         # Of 16,384 draws the share of an edge has a standard error of 0.004 at most.
-        assert found[name] == pytest.approx(off, abs=0.005)
+        assert errors[name] == pytest.approx(off, abs=0.005)
     # Control: the two are further apart than that, and exact draws are near 0.
-    assert abs(found["learned"] - found["uniform"]) > 0.01
-    assert 0 < found["exact"] < 0.01
+    assert abs(errors["learned"] - errors["uniform"]) > 0.01
+    assert 0 < errors["exact"] < 0.01

@@ -58,9 +58,9 @@ def one_by_one(policy: Policy, environment: Any, draws: Any) -> OneByOne:
     for observation in seen[1:]:
         latent = network.advance(latent, observation)
         outputs.append(network.read(latent, observation))
-    found = jnp.stack(outputs, 1)
+    stacked = jnp.stack(outputs, 1)
     rows = rows_of(drawn)
-    before, after = (x.reshape(batch * time, -1) for x in (found[:, :-1], found[:, 1:]))
+    before, after = (x.reshape(batch * time, -1) for x in (stacked[:, :-1], stacked[:, 1:]))
     terms = row_terms(policy, environment, rows, before, after)
     by_rows = as_steps(drawn, terms.reshape(3, batch, time))
     whole = jax.vmap(jax.vmap(environment.mask)), jax.vmap(jax.vmap(environment.parent_mask))
@@ -68,7 +68,7 @@ def one_by_one(policy: Policy, environment: Any, draws: Any) -> OneByOne:
     steps = evaluate(policy, environment, drawn)
     masks, parent_masks = (mask(drawn.states) for mask in whole)
     seen = jnp.swapaxes(seen, 0, 1)
-    return OneByOne(drawn, steps, by_rows, found, seen, masks, parent_masks, parents)
+    return OneByOne(drawn, steps, by_rows, stacked, seen, masks, parent_masks, parents)
 
 
 def log_softmax_at(logits: Any, mask: Any, index: int) -> float:
@@ -107,35 +107,35 @@ def test_terms_are_those_of_the_network_step_by_step(p_b: str) -> None:
     instance = make_instance("walk" if p_b == "uniform" else "grid")
     policy = random_policy(instance.environment, dynamics="gru", loss="subtb", p_b=p_b)
     draws = uniforms(jax.random.key(4), instance.environment, 8)
-    found = jax.tree.map(np.asarray, one_by_one(policy, instance.environment, draws))
-    for row, t in np.argwhere(found.drawn.active):
-        outputs, action = found.outputs[row, t], found.drawn.actions[row, t]
+    stepwise = jax.tree.map(np.asarray, one_by_one(policy, instance.environment, draws))
+    for row, t in np.argwhere(stepwise.drawn.active):
+        outputs, action = stepwise.outputs[row, t], stepwise.drawn.actions[row, t]
         expected = (
-            log_softmax_at(outputs[: policy.actions], found.masks[row, t], action),
+            log_softmax_at(outputs[: policy.actions], stepwise.masks[row, t], action),
             outputs[-1],
         )
-        mask, parent = found.parent_masks[row, t + 1], found.parents[row, t]
+        mask, parent = stepwise.parent_masks[row, t + 1], stepwise.parents[row, t]
         if p_b == "uniform":
             log_p_b = -np.log(mask.sum())
         elif p_b == "learned":
             # A second look at the state alone.
             assert isinstance(policy.backward, LearnedBackward)
-            head = perceptron(policy.backward.head, found.seen[row, t + 1].astype(np.float64))
+            head = perceptron(policy.backward.head, stepwise.seen[row, t + 1].astype(np.float64))
             log_p_b = log_softmax_at(head, mask, parent)
-            logits = np.asarray(policy.backward.logits(found.seen[row, t + 1]))
+            logits = np.asarray(policy.backward.logits(stepwise.seen[row, t + 1]))
             assert logits == pytest.approx(head, abs=TOLERANCE)
         else:
             read = slice(policy.actions, policy.actions + instance.environment.parents)
-            later = found.outputs[row, t + 1, read]
+            later = stepwise.outputs[row, t + 1, read]
             log_p_b = log_softmax_at(later, mask, parent)
-        for steps in (found.steps, found.by_rows):
+        for steps in (stepwise.steps, stepwise.by_rows):
             assert steps.log_p_f[row, t] == pytest.approx(expected[0], abs=TOLERANCE)
             assert steps.log_flow[row, t] == pytest.approx(expected[1], abs=TOLERANCE)
             assert steps.log_p_b[row, t] == pytest.approx(log_p_b, abs=TOLERANCE)
-    for steps in (found.steps, found.by_rows):
-        assert not any(term[~found.drawn.active].any() for term in steps[:3])
+    for steps in (stepwise.steps, stepwise.by_rows):
+        assert not any(term[~stepwise.drawn.active].any() for term in steps[:3])
     # Control: the terms differ between steps.
-    assert found.steps.log_p_f[found.drawn.active].std() > 0.1
+    assert stepwise.steps.log_p_f[stepwise.drawn.active].std() > 0.1
 
 
 @pytest.mark.crosscheck("fast.sampling.trajectories.uniforms")
@@ -246,13 +246,13 @@ def test_rollouts_are_complete_and_have_the_exact_probabilities_and_rewards(
     assert [dag.labels[x] for x in ends] == decode_all(instance.environment, drawn.final)
     log_p_f = np.log([float(sampler.forward.along(tau)) for tau in sampled.trajectories])
     log_p_b = np.log([float(sampler.backward.along(tau)) for tau in sampled.trajectories])
-    for found, expected in (
+    for computed, expected in (
         (steps.log_p_f.sum(-1), log_p_f),
         (cached.log_p_f.sum(-1), log_p_f),
         (steps.log_p_b.sum(-1), log_p_b),
         (drawn.log_reward, np.log([float(reward[x]) for x in ends])),
     ):
-        assert np.asarray(found) == pytest.approx(expected, abs=TOLERANCE)
+        assert np.asarray(computed) == pytest.approx(expected, abs=TOLERANCE)
 
 
 @pytest.mark.catches(

@@ -78,12 +78,12 @@ def test_what_is_drawn_is_enumerated_too_and_tv_lies_inside(
         assert walks.error.max() < 1e-11
     log_z = Interval(enumeration.log_z - 1e-12, enumeration.log_z + 1e-12)
     budget = Budget(width=0.0, samples=2 * BATCH)
-    found = with_log_z(sampler, log_z, 1e-6, budget, Draws())
-    assert found.interval.low <= tv <= found.interval.high
-    assert found.interval.width < 0.2
+    certified = with_log_z(sampler, log_z, 1e-6, budget, Draws())
+    assert certified.interval.low <= tv <= certified.interval.high
+    assert certified.interval.width < 0.2
     if terminals is not None:
-        found = with_target(terminals, sampler, 1e-6, budget, Draws())
-        assert found.interval.low <= tv <= found.interval.high
+        certified = with_target(terminals, sampler, 1e-6, budget, Draws())
+        assert certified.interval.low <= tv <= certified.interval.high
 
 
 def test_trajectories_backwards_are_drawn_from_a_learned_policy() -> None:
@@ -92,10 +92,10 @@ def test_trajectories_backwards_are_drawn_from_a_learned_policy() -> None:
     ends, _, _, log_p_b, _ = (np.concatenate(column) for column in zip(*blocks, strict=True))
     end = np.bincount(ends).argmax()
     of_end = log_p_b[ends == end]
-    found = sampler.draw_backward([instance.enumeration.dag.labels[end]] * BATCH).log_p_b
+    log_p = sampler.draw_backward([instance.enumeration.dag.labels[end]] * BATCH).log_p_b
     mean = np.exp(of_end) @ of_end
     error = (np.exp(of_end) @ (of_end - mean) ** 2 / BATCH) ** 0.5
-    assert abs(found.mean() - mean) < 5 * error
+    assert abs(log_p.mean() - mean) < 5 * error
     # Control: uniform ones have another mean.
     assert abs(of_end.mean() - mean) > 50 * error
 
@@ -132,9 +132,9 @@ def test_the_learned_backward_policy_is_nearly_the_reversal() -> None:
     reversal = [
         visits[u] * p / visits[v] for (u, v), p in zip(dag.edges, forward.values, strict=True)
     ]
-    found = np.exp(base_log_p_b(learned, instance.enumeration, float64=True))
+    p_b = np.exp(base_log_p_b(learned, instance.enumeration, float64=True))
     often = np.array([float(visits[v]) for _, v in dag.edges]) > 0.05
-    assert found[often] == pytest.approx(np.array(reversal, float)[often], abs=0.1)
+    assert p_b[often] == pytest.approx(np.array(reversal, float)[often], abs=0.1)
     uniform = np.exp(base_log_p_b(policy, instance.enumeration, float64=True))
     assert np.abs(uniform - np.array(reversal, float))[often].max() > 0.2
 

@@ -47,13 +47,13 @@ def test_trajectories_are_those_of_every_other_schedule(dynamics: str) -> None:
 
     @eqx.filter_jit
     def drawn(policy: Any, draws: Any) -> list[Any]:
-        found = []
+        batches = []
         for schedule in SCHEDULES:
             trajectories, cached = sample_trajectories(
                 policy, environment, draws, Exploration(0.2), schedule=schedule
             )
-            found.append((without_padding(trajectories), cached.log_p_f))
-        return found
+            batches.append((without_padding(trajectories), cached.log_p_f))
+        return batches
 
     # In float64 no draw is within rounding of a partial sum, so that actions are the same.
     with jax.enable_x64(True):

@@ -210,9 +210,9 @@ def test_densities_are_those_of_scipy() -> None:
         expected = stats.multivariate_normal(mean, covariance).logpdf(w)
         assert distance(normal.log_density(jnp.asarray(w)), expected) < TOLERANCE["float64"]
         log_scale = rng.normal(size=3)
-        found = log_normal(jnp.asarray(w), jnp.asarray(mean), jnp.asarray(log_scale))
+        densities = log_normal(jnp.asarray(w), jnp.asarray(mean), jnp.asarray(log_scale))
         each = stats.norm(mean, np.exp(log_scale)).logpdf(w)
-        assert distance(found, each.sum(-1)) < TOLERANCE["float64"]
+        assert distance(densities, each.sum(-1)) < TOLERANCE["float64"]
         mixture = in_float64(Mixture(4, 3, key=jax.random.key(0)))
         mixture = eqx.tree_at(
             lambda m: (m.logits, m.log_scales),
@@ -223,8 +223,8 @@ def test_densities_are_those_of_scipy() -> None:
         assert distance(mixture.log_weights(), log_weights) < TOLERANCE["float64"]
         parts = stats.norm(np.asarray(mixture.means), np.exp(np.asarray(mixture.log_scales)))
         terms = parts.logpdf(w[..., None, :]).sum(-1) + log_weights
-        found = mixture.log_density(jnp.asarray(w))
-        assert distance(found, logsumexp(terms, axis=-1)) < TOLERANCE["float64"]
+        densities = mixture.log_density(jnp.asarray(w))
+        assert distance(densities, logsumexp(terms, axis=-1)) < TOLERANCE["float64"]
         placed = mixture.place(jnp.array([2, 0]), jnp.asarray(w[0, :2]))
         scales = np.exp(np.asarray(mixture.log_scales))[[2, 0]]
         by_hand = np.asarray(mixture.means)[[2, 0]] + scales * w[0, :2]
@@ -254,11 +254,11 @@ def test_a_policy_is_the_one_written_by_hand() -> None:
             choice = policy.log_p_f(seen, w, jnp.asarray(mask))
             return choice, policy.forward(following, w), policy.backward(seen, following, w)
 
-        found, forward, backward = kernels(wide, *arguments)
+        log_p_f, forward, backward = kernels(wide, *arguments)
     logits = perceptron(policy.head, np.concatenate([seen, w], -1))
     expected = log_softmax(np.where(mask, logits, -np.inf), axis=-1)
-    assert distance(np.asarray(found)[mask], expected[mask]) < TOLERANCE["float64"]
-    assert (np.asarray(found)[~mask] < -1e8).all()
+    assert distance(np.asarray(log_p_f)[mask], expected[mask]) < TOLERANCE["float64"]
+    assert (np.asarray(log_p_f)[~mask] < -1e8).all()
     for network, inputs, (mean, log_scale) in (
         (policy.transition, [following, w], forward),
         (policy.reverse, [seen, following, w], backward),
@@ -317,8 +317,8 @@ def test_latents_and_residuals_are_those_of_the_reference() -> None:
                 [stochastic_loss(sampler, environment, target, drawn, kind) for kind in kinds],
             )
 
-        found = everything(sampler, wide_target, drawn)
-        traced, residuals, chosen, losses = jax.tree.map(np.asarray, found)
+        evaluated = everything(sampler, wide_target, drawn)
+        traced, residuals, chosen, losses = jax.tree.map(np.asarray, evaluated)
     assert distance(traced, drawn.latents) < TOLERANCE["float64"]
     forward, reverse = as_reference(policy, instance)
     latents, noise = np.asarray(drawn.latents)[..., 0], np.asarray(drawn.normal)[..., 0]
@@ -491,21 +491,23 @@ def test_both_gradients_are_unbiased_for_what_they_are_gradients_of() -> None:
             run = jax.jit(lambda keys: jax.lax.map(lambda key: sampled(key, kind, part), keys))
             return np.asarray(run(keys))
 
-        exact, found = {}, {}
+        exact, estimates = {}, {}
         kinds: tuple[GradientKind, ...] = ("fixed", "reparameterised")
         for kind in kinds:
-            found[kind] = batches(kind)
+            estimates[kind] = batches(kind)
             coarse, exact[kind] = (
                 np.array([slope(policy, row, instance, kind, nodes) for row in directions])
                 for nodes in (16, 24)
             )
-            error = found[kind].std(0, ddof=1) / np.sqrt(BATCHES)
+            error = estimates[kind].std(0, ddof=1) / np.sqrt(BATCHES)
             assert (np.abs(coarse - exact[kind]) < error / 10).all()
             # Four normal scores exceed 5 with probability below 3e-6.
-            assert np.abs((found[kind].mean(0) - exact[kind]) / error).max() < 5
+            assert np.abs((estimates[kind].mean(0) - exact[kind]) / error).max() < 5
         without_score = batches("reparameterised", 1)
     # Controls: each is told apart from the other, and from one that is not given the score.
-    for wrong, kind in zip((*found.values(), without_score), (*kinds[::-1], kinds[1]), strict=True):
+    for wrong, kind in zip(
+        (*estimates.values(), without_score), (*kinds[::-1], kinds[1]), strict=True
+    ):
         error = wrong.std(0, ddof=1) / np.sqrt(BATCHES)
         assert np.abs((wrong.mean(0) - exact[kind]) / error).max() > 10
 

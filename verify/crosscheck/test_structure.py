@@ -40,11 +40,11 @@ def environment(request: pytest.FixtureRequest) -> StructureEnvironment:
 
 def matrices(history: tuple[tuple[int, int], ...]) -> Floats:
     """The adjacency matrices along a history, the last one twice, as it stops."""
-    found = [np.zeros((NODES, NODES))]
+    adjacencies = [np.zeros((NODES, NODES))]
     for u, v in history:
-        found.append(found[-1].copy())
-        found[-1][u, v] = 1
-    return np.array([*found, found[-1]])
+        adjacencies.append(adjacencies[-1].copy())
+        adjacencies[-1][u, v] = 1
+    return np.array([*adjacencies, adjacencies[-1]])
 
 
 def observed(environment: StructureEnvironment, history: tuple[tuple[int, int], ...]) -> Floats:
@@ -125,12 +125,12 @@ def test_networks_on_dags_equal_their_equations(
     ends = []
     with jax.enable_x64(True):
         observations = jnp.asarray(np.array([observed(environment, h) for h in HISTORIES]))
-        found = np.asarray(eqx.filter_jit(lambda n, o: n.unroll(o))(network, observations))
+        logits = np.asarray(eqx.filter_jit(lambda n, o: n.unroll(o))(network, observations))
         shown = network.scorer.adjacency(observations)
         drawn = np.array([matrices(history) for history in HISTORIES])
         assert np.array_equal(shown, drawn)
         assert np.array_equal(network.scorer.degree(shown), drawn.sum(-1) + drawn.sum(-2))
-        for history, row in zip(HISTORIES, found, strict=True):
+        for history, row in zip(HISTORIES, logits, strict=True):
             expected = literal_logits(network, history)
             # float64: sums of some tens of terms.
             assert np.abs(row - expected).max() <= 1e-12 * np.abs(expected).max()
@@ -145,7 +145,7 @@ def test_networks_on_dags_equal_their_equations(
             if t:
                 latent = network.advance(latent, observations[:, t])
             step = np.asarray(network.read(latent, observations[:, t]))
-            assert np.abs(step - found[:, t]).max() <= 1e-12 * np.abs(found).max()
+            assert np.abs(step - logits[:, t]).max() <= 1e-12 * np.abs(logits).max()
     # Both histories end in one graph: only new edges that are weighed by when they came tell.
     apart = np.abs(ends[0] - ends[1]).max()
     assert (apart > 1e-3) == (options.get("gate") == "inverse-size")
@@ -202,8 +202,8 @@ def test_every_graph_within_the_limit_is_drawn_equally_often(most: int) -> None:
     assert len(graphs) == StructureLearning.uniform(4, most).z()
     draws = 40 * len(graphs)
     keys = jax.random.split(jax.random.key(0), draws)
-    found = np.asarray(jax.jit(jax.vmap(UniformDags.of(4, most).draw))(keys))
-    masks = (found * (1 << np.arange(4))[:, None]).sum(axis=1)
+    adjacencies = np.asarray(jax.jit(jax.vmap(UniformDags.of(4, most).draw))(keys))
+    masks = (adjacencies * (1 << np.arange(4))[:, None]).sum(axis=1)
     counts = Counter(map(tuple, masks.tolist()))
     assert set(counts) <= set(graphs)
     each = [counts[graph] for graph in graphs]

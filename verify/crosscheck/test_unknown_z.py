@@ -59,11 +59,11 @@ def test_summed_expectations_are_the_probabilities_of_the_variables(instance: An
     features = features_of(instance.problem)
     assert features is not None
     p_t, pi = laws(instance)
-    found = summed_expectations(
+    expectations = summed_expectations(
         features, instance.enumeration, np.array(p_t, float), target_law(instance.enumeration)
     )
-    assert [x.name for x in found] == list(instance.problem.names)
-    for i, value in enumerate(found):
+    assert [x.name for x in expectations] == list(instance.problem.names)
+    for i, value in enumerate(expectations):
         assert value.sampler.mean == pytest.approx(float(chosen(instance, p_t, i)), abs=1e-12)
         assert value.target == pytest.approx(float(chosen(instance, pi, i)), abs=1e-12)
         # The problem's own, which come from its closed form.
@@ -91,9 +91,9 @@ def test_drawn_expectations_are_of_the_sampler_and_weighted_ones_of_the_target(
     p_t, pi = laws(instance)
     features = features_of(instance.problem)
     for given in (features, None):
-        found = drawn_expectations(given, uniform, instance.environment, {}, SEED)
+        expectations = drawn_expectations(given, uniform, instance.environment, {}, SEED)
         apart = 0
-        for i, value in enumerate(found[: len(instance.problem.names)]):
+        for i, value in enumerate(expectations[: len(instance.problem.names)]):
             truth = float(chosen(instance, p_t, i))
             error = value.sampler.standard_error
             assert abs(value.sampler.mean - truth) <= ERRORS * error
@@ -129,10 +129,10 @@ def test_weights_are_what_exact_numbers_say_of_the_uniform_policy(
 
 
 def test_of_equal_weights_all_trajectories_count() -> None:
-    found = Weights.of(np.full(100, -3.0))
-    assert found.effective == pytest.approx(100)
-    assert found.log_mean == found.log_z_below.mean == -3.0
-    assert found.pareto_k is None
+    weights = Weights.of(np.full(100, -3.0))
+    assert weights.effective == pytest.approx(100)
+    assert weights.log_mean == weights.log_z_below.mean == -3.0
+    assert weights.pareto_k is None
     # Control: one weight that is all.
     assert Weights.of(np.array([0.0] + [-50.0] * 99)).effective == pytest.approx(1)
 

@@ -72,20 +72,20 @@ def read_proofs(file: str) -> tuple[tuple[Stated, ...], frozenset[str]]:
 @cache
 def definitions(file: str) -> dict[str, list[str]]:
     """By name, the texts that define it for a file; a record defines its fields too."""
-    found: dict[str, list[str]] = {}
+    texts: dict[str, list[str]] = {}
     for imported in sorted(read_proofs(file)[1]):
         for kind, name, text in read_proofs(imported)[0]:
             if kind in DEFINED:
                 fields = re.findall(r"(\w+) :", text) if kind == "Record" else []
                 for word in {name, *fields}:
-                    found.setdefault(word, []).append(text)
-    return found
+                    texts.setdefault(word, []).append(text)
+    return texts
 
 
 def theorem_digest(file: str, name: str) -> str:
     """The digest of a theorem in a file of `proofs_notes`."""
     stated, _ = read_proofs(file)
-    texts = [text for kind, found, text in stated if kind in STATED and found == name]
+    texts = [text for kind, theorem, text in stated if kind in STATED and theorem == name]
     for text in texts:
         named = [t for word in re.findall(r"\w+", text) for t in definitions(file).get(word, [])]
         texts.extend(t for t in dict.fromkeys(named) if t not in texts)

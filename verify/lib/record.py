@@ -105,8 +105,8 @@ class Claim:
         printed, checked = self.readings[0].outcome, self.readings[-1].outcome
         if printed == "true":
             return "verified"
-        found = "refuted" if printed == "false" else printed
-        return f"{found} as printed" + ("; repaired, then verified" if checked == "true" else "")
+        literal = "refuted" if printed == "false" else printed
+        return f"{literal} as printed" + ("; repaired, then verified" if checked == "true" else "")
 
     @property
     def is_tested(self) -> bool:
@@ -125,11 +125,11 @@ class Claim:
     @property
     def proofs(self) -> dict[str, list[str]]:
         """The names of its theorems, by their file in `proofs_notes`."""
-        found: dict[str, list[str]] = {}
+        by_file: dict[str, list[str]] = {}
         for theorem in self.theorems:
             file, name = theorem.split(":")
-            found.setdefault(file if "/" in file else f"coq/{file}", []).append(name)
-        return found
+            by_file.setdefault(file if "/" in file else f"coq/{file}", []).append(name)
+        return by_file
 
     @property
     def note(self) -> str:

@@ -36,20 +36,20 @@ class Finding:
 
 def findings(stats: dict[str, list[Any]]) -> dict[str, Finding]:
     """By claim, what the reports of a pytest session say; only claims of which a test ran."""
-    found: dict[str, Finding] = {}
+    by_claim: dict[str, Finding] = {}
     for outcome in ("passed", "failed", "error", "skipped"):
         for report in stats.get(outcome, []):
             properties = getattr(report, "user_properties", [])
             scopes = [str(value) for name, value in properties if name == "scope"]
             for kind, claim in properties:
                 if kind in ("claim", "control"):
-                    finding = found.setdefault(str(claim), Finding())
+                    finding = by_claim.setdefault(str(claim), Finding())
                     finding.outcomes[kind, outcome] += 1
                     finding.scopes |= dict.fromkeys(scopes)
-    return found
+    return by_claim
 
 
-def ledger_table(found: dict[str, Finding], claims: Sequence[Claim]) -> Table:
+def ledger_table(by_claim: dict[str, Finding], claims: Sequence[Claim]) -> Table:
     """The ledger of these claims with the outcomes of a run, as far as a test of them ran.
 
     The empirical and the open claims are shown beside all others.
@@ -60,13 +60,13 @@ def ledger_table(found: dict[str, Finding], claims: Sequence[Claim]) -> Table:
         table.add_column(name)
     for name in ("checks", "controls"):
         table.add_column(name, justify="right")
-    whole = all(claim.id in found for claim in claims if claim.is_tested)
+    whole = all(claim.id in by_claim for claim in claims if claim.is_tested)
     for claim in claims:
         if not claim.is_tested and whole:
-            told = claim.open or f"by experiment {claim.experiment}: {result_of(claim)}"
-            cells = (told, claim.control, "", "")
-        elif claim.id in found:
-            finding = found[claim.id]
+            checked_on = claim.open or f"by experiment {claim.experiment}: {result_of(claim)}"
+            cells = (checked_on, claim.control, "", "")
+        elif claim.id in by_claim:
+            finding = by_claim[claim.id]
             looked_at = "; ".join(finding.scopes)
             cells = (looked_at, claim.control, finding.cell("claim"), finding.cell("control"))
         else:
@@ -87,19 +87,19 @@ def summary(claims: Iterable[Claim]) -> str:
     listed = list(claims)
     verdicts = Counter(claim.verdict for claim in listed)
     grades = Counter(claim.severity for claim in listed)
-    told = [f"{count} {verdict}" for verdict, count in verdicts.most_common()]
+    counts = [f"{count} {verdict}" for verdict, count in verdicts.most_common()]
     graded = [f"{grades[grade]} {grade.label} ({grade.value})" for grade in Severity]
-    return f"{len(listed)} claims: {', '.join(told)}. By severity: {'; '.join(graded)}."
+    return f"{len(listed)} claims: {', '.join(counts)}. By severity: {'; '.join(graded)}."
 
 
-def ledger_json(found: dict[str, Finding], claims: Iterable[Claim]) -> str:
+def ledger_json(by_claim: dict[str, Finding], claims: Iterable[Claim]) -> str:
     """The ledger of these claims for programs: statements, readings, outcomes of a run.
 
     A claim is `as_expected` if a check and a control of it ran and all of them passed; one that no
     test decides always is.
     """
     return json.dumps(
-        [_record(claim, found.get(claim.id, Finding())) for claim in claims],
+        [_record(claim, by_claim.get(claim.id, Finding())) for claim in claims],
         indent=1,
         ensure_ascii=False,
     )

@@ -109,8 +109,8 @@ def all_small_lifts(one_in: int = 10, larger: Field[Any] = RATIONAL) -> Iterator
     """
     rng = random.Random(0)
 
-    def draws(found: Iterable[LiftedDAG[int]], field: Field[Any]) -> Iterator[Draw]:
-        for lifted in found:
+    def draws(lifted_dags: Iterable[LiftedDAG[int]], field: Field[Any]) -> Iterator[Draw]:
+        for lifted in lifted_dags:
             rewards = tuple(field.convert(rng.randint(1, 9)) for _ in lifted.base.terminals)
             yield Draw(lifted, rewards, rng, field)
 
