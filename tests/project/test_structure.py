@@ -1,8 +1,9 @@
-"""The form of the source: functions that fit on a screen, one module that opens files, mutants."""
+"""The form of the source: functions on a screen, names, one module that opens files, mutants."""
 
 import ast
 import json
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -36,6 +37,20 @@ def test_control_a_longer_function_is_seen() -> None:
     assert long_functions(ast.parse(documented + body * MOST_LINES)) == {"told": MOST_LINES + 1}
     method = "class A:\n    async def long(self):\n" + ("    " + body) * MOST_LINES
     assert long_functions(ast.parse(method)) == {"long": MOST_LINES + 1}
+
+
+def vague_names(source: str) -> set[str]:
+    """The variables and arguments whose names would do for any value."""
+    names = {getattr(n, "id", getattr(n, "arg", "")) for n in ast.walk(ast.parse(source))}
+    return names & {"found", "told", "there"}
+
+
+def test_names_say_what_the_values_are() -> None:
+    files = subprocess.check_output(["git", "ls-files", "*.py"], cwd=ROOT, text=True).split()
+    assert "tests/project/test_structure.py" in files
+    assert [file for file in files if vague_names((ROOT / file).read_text())] == []
+    # Control.
+    assert len(vague_names("def f(told): there = [found for found in told]")) == 3
 
 
 # What opens, reads or writes a file by its name; figures and archives are written to memory first.
