@@ -279,7 +279,7 @@ class Solved:
         """Follows a state back by first parents, or looks it up where states are few."""
         parents: Any = getattr(self.problem, "parents", None)
         if parents is None:
-            return self._few is None or state in self._few
+            return state in self._few
         children, path = AskedProblem[Hashable](self.problem).children, [state]
         while path[-1] != self.problem.initial and len(path) < LONGEST:
             before = called(self.task.short_name, "parents", parents, path[-1])
@@ -289,14 +289,8 @@ class Solved:
         return len(path) < LONGEST
 
     @cached_property
-    def _few(self) -> Mapping[Any, int] | None:
-        """The states of a problem without `parents`; None of one of ours that has too many.
-
-        Raises:
-            InputError: if a problem of the user's has too many.
-        """
-        if self.task.states() > MOST_COMPARED:
-            return None
+    def _few(self) -> Mapping[Any, int]:
+        """The states of a problem without `parents`; raises InputError if they are too many."""
         try:
             return enumerate_dag(self.problem, MOST_COMPARED).index
         except TooLargeError:

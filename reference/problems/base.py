@@ -168,6 +168,12 @@ def open_places(values: Sequence[object], empty: object, order: Order) -> list[i
     return places[:1] if order == "fixed" else places
 
 
+def set_last(values: Sequence[object], empty: object, order: Order) -> list[int]:
+    """The places of a state that may have been set last: all that are set, or the last of them."""
+    places = [i for i, value in enumerate(values) if value != empty]
+    return places[-1:] if order == "fixed" else places
+
+
 def count_words(letters: int, length: int) -> int:
     """The number of strings of at most `length` letters."""
     return sum(letters**n for n in range(length + 1))

@@ -7,7 +7,7 @@ from itertools import product
 from typing import Literal, NamedTuple, Self
 
 from reference.errors import InputError, check_choice, check_integer
-from reference.problems.base import Order, Setup
+from reference.problems.base import Order, Setup, set_last
 from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded
 
 Landscape = Literal["standard", "printed", "sparse"]
@@ -93,6 +93,14 @@ class Grid(Summed):
                 if x[i] + 1 < self.side
             ),
         )
+
+    def parents(self, state: Cell) -> tuple[Cell, ...]:
+        """The cell before a stop, or the cells with one coordinate less."""
+        x = state.coordinates
+        if state.stopped:
+            return (Cell(x),)
+        places = set_last(x, 0, self.order)
+        return tuple(Cell((*x[:i], x[i] - 1, *x[i + 1 :])) for i in places)
 
     def reward(self, terminal: Cell) -> Fraction:
         """The landscape at the cell, exactly."""

@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 
 from reference.arguments import check_fields
 from reference.errors import InputError, TooLargeError, check_integer, plain
-from reference.problems.base import Order, Setup, count_assignments, open_places
+from reference.problems.base import Order, Setup, count_assignments, open_places, set_last
 from reference.problems.closed_form import Summed, check_count, seeded
 
 MAX_VERTICES = 1_024
@@ -95,6 +95,12 @@ class HardCore(Summed):
             for value in (0, 1)
             if not value or all(x[u] < 1 for u in self._neighbours[v])
         )
+
+    def parents(self, state: Sites) -> tuple[Sites, ...]:
+        """The states with one vertex less decided: the last one, or any."""
+        x = state.values
+        places = set_last(x, -1, self.order)
+        return tuple(Sites((*x[:v], -1, *x[v + 1 :])) for v in places)
 
     def reward(self, terminal: Sites) -> Fraction:
         """`fugacity^(number of occupied vertices)`."""

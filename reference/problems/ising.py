@@ -10,7 +10,7 @@ import numpy as np
 
 from reference.arguments import check_fields
 from reference.errors import InputError, check_integer, check_seed
-from reference.problems.base import Order, Setup, count_assignments, dyadic, open_places
+from reference.problems.base import Order, Setup, count_assignments, dyadic, open_places, set_last
 from reference.problems.closed_form import Enclosure, check_count
 
 if TYPE_CHECKING:
@@ -59,6 +59,11 @@ class OneByOne(ABC):
         x = state.values
         places = open_places(x, 0, self.order)
         return tuple(Spins((*x[:i], spin, *x[i + 1 :])) for i in places for spin in (-1, 1))
+
+    def parents(self, state: Spins) -> tuple[Spins, ...]:
+        """The states with one spin less set: the last one, or any."""
+        x = state.values
+        return tuple(Spins((*x[:i], 0, *x[i + 1 :])) for i in set_last(x, 0, self.order))
 
 
 @dataclass(frozen=True)

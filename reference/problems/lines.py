@@ -146,6 +146,12 @@ class Lines(Listed[str]):
         i = int(state[1:])
         return (f"q{i}", *(f"p{j}" for j in range(i + 1, min(i + self.step, self.length) + 1)))
 
+    def parents(self, state: str) -> tuple[str, ...]:
+        """The parent `p_i` of `q_i`, and those of `p_i`, `p_{i-1}, ..., p_{i-M}`, down to `p_0`."""
+        i = int(state[1:])
+        before = [i] if state[0] == "q" else range(i - 1, max(i - self.step, 0) - 1, -1)
+        return tuple(f"p{j}" for j in before)
+
     def reward(self, terminal: str) -> Fraction:
         """`R(q_i)`."""
         return self.rewards[int(terminal[1:])]

@@ -173,6 +173,12 @@ class Phylogeny(Summed):
             for j in range(i + 1, count)
         )
 
+    def parents(self, state: Forest) -> tuple[Forest, ...]:
+        """The forests with one tree split at its root."""
+        trees, joined = state.trees, [i for i, x in enumerate(state.trees) if isinstance(x, tuple)]
+        split = ((*trees[:i], *trees[i], *trees[i + 1 :]) for i in joined)  # type: ignore[misc]
+        return tuple(Forest(tuple(sorted(parts, key=least_leaf))) for parts in split)
+
     def changes(self, tree: Tree) -> int:
         """The fewest changes on a tree, over all letters at its inner nodes."""
         return self._ancestor(tree).changes
@@ -297,6 +303,11 @@ class Phylogeny(Summed):
             if place < 0:
                 break
         return self._drawn(rng, leaves ^ right, a), self._drawn(rng, right, b)
+
+
+def least_leaf(tree: Tree) -> int:
+    """The least leaf of a tree."""
+    return least_leaf(tree[0]) if isinstance(tree, tuple) else tree
 
 
 def forest_count(taxa: int) -> int:

@@ -22,7 +22,7 @@ from reference.errors import (
     shown,
 )
 from reference.fields.field import gamma
-from reference.problems.base import Order, Setup, count_assignments, dyadic, open_places
+from reference.problems.base import Order, Setup, count_assignments, dyadic, open_places, set_last
 from reference.problems.closed_form import Enclosure, check_count
 
 # The largest score whose sigmoid, exp(-87) at its smallest, is a normal float32.
@@ -152,6 +152,12 @@ class Preference:
             for i in places
             for value in range(-self.bound, self.bound + 1)
         )
+
+    def parents(self, state: Weights) -> tuple[Weights, ...]:
+        """The states with one component less: the last one, or any."""
+        w = state.components
+        places = set_last(w, None, self.order)
+        return tuple(Weights((*w[:i], None, *w[i + 1 :])) for i in places)
 
     @cached_property
     def likelihood(self) -> tuple[Fraction, ...]:

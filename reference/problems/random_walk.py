@@ -94,15 +94,19 @@ class LazyRandomWalk(Listed[Walker]):
     def children(self, state: Walker) -> tuple[Walker, ...]:
         """The states after one more step: stay, or move by one along an axis, inside the box."""
         x, time = state
-        if time == self.steps:
-            return ()
-        moved = [
-            (*x[:i], x[i] + step, *x[i + 1 :])
-            for i in range(self.dimension)
-            for step in (1, -1)
-            if abs(x[i] + step) <= self.radius
-        ]
-        return tuple(Walker(position, time + 1) for position in (x, *moved))
+        return () if time == self.steps else tuple(Walker(y, time + 1) for y in self._near(x))
+
+    def parents(self, state: Walker) -> tuple[Walker, ...]:
+        """The states one step before, of those whose time suffices to come from the origin."""
+        before = state.time - 1
+        near = self._near(state.position)
+        return tuple(Walker(y, before) for y in near if sum(map(abs, y)) <= before)
+
+    def _near(self, x: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        yield x
+        for i, step in product(range(self.dimension), (1, -1)):
+            if abs(x[i] + step) <= self.radius:
+                yield (*x[:i], x[i] + step, *x[i + 1 :])
 
     def reward(self, terminal: Walker) -> Fraction:
         """The landscape at the position."""

@@ -71,6 +71,17 @@ class Sequences:
             longer += [a + state for a in self.alphabet]
         return tuple(dict.fromkeys(longer))
 
+    def parents(self, state: str) -> list[str]:
+        """The strings with one letter less."""
+        return shorter(state, 1, self.build)
+
+
+def shorter(state: str, letters: int, build: Build) -> list[str]:
+    """The strings that make up another when so many letters are added."""
+    if not state:
+        return []
+    return [*dict.fromkeys([state[:-letters], state[letters:]][: 1 if build == "append" else 2])]
+
 
 def _is_finite(value: Any) -> bool:
     # An integer may be too large for a float.

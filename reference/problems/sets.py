@@ -106,6 +106,11 @@ class Sets(Summed):
             if i not in state.members
         )
 
+    def parents(self, state: Items) -> tuple[Items, ...]:
+        """The sets with one item less."""
+        members = state.members
+        return tuple(Items((*members[:i], *members[i + 1 :])) for i in range(len(members)))
+
     def reward(self, terminal: Items) -> Fraction:
         """The product, or the sum, of its items' weights."""
         chosen = [self.weights[i] for i in terminal.members]

@@ -3,7 +3,6 @@
 import math
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,9 +14,12 @@ from fast.tasks import StructureTask, VariablesTask
 from fast.training.compose import configure, from_json, to_json
 from reference.errors import InputError, TooLargeError
 from reference.problems import (
+    EdgeAddition,
+    HardCore,
     HyperGPrior,
     Network,
     Selection,
+    Sequences,
     StructureLearning,
     VariableSelection,
     ZellnerPrior,
@@ -25,6 +27,7 @@ from reference.problems import (
 )
 from reference.problems.columns import read_table, standard_columns
 from reference.problems.dag_limits import check_affordable, cost, dag_count
+from reference.problems.presets import MINIMAL
 from reference.problems.random_networks import random_network
 
 DATA = np.random.default_rng(0).normal(size=(20, 3))
@@ -351,10 +354,12 @@ def test_a_generated_posterior_is_made_once_however_often_its_options_are_checke
 
 
 def test_parents_of_a_state_are_the_states_of_which_it_is_a_child() -> None:
-    graphs = StructureLearning.minimal()
-    fixed = replace(graphs, order="fixed")
-    problems: tuple[Any, ...] = (graphs, fixed, VariableSelection.minimal())
+    problems = [make() for make in MINIMAL.values()]
+    problems += [Sequences("ab", 3, "append"), HardCore(3, ((0, 2),), order="fixed")]
     for problem in problems:
+        # The graphs of the paper are given by a list.
+        if isinstance(problem, EdgeAddition):
+            continue
         dag = enumerate_dag(problem)
         before: dict[Any, set[Any]] = {state: set() for state in dag.labels}
         for u, v in dag.edges:

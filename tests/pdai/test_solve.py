@@ -37,6 +37,7 @@ from reference.problems.base import enumerate_dag, enumerate_rewards
 from reference.problems.closed_form import Enclosure
 from reference.problems.grid import Cell
 from reference.problems.networks import Network
+from reference.problems.sets import Items
 from reference.solve import forward_from_backward
 from tests.command_lines import ROOT, answer, python
 from tests.made_up_runs import tiny_run
@@ -418,6 +419,11 @@ def test_what_is_no_graph_has_no_probability_in_a_closed_form(tmp_path: Path) ->
     grid = solve("grid", side=4, way="closed-form", out=tmp_path / "grid")
     with pytest.raises(InputError, match=r"99.* is no terminal state of grid"):
         grid.log_prob([Cell((99, 0), True)])
+    sets = solve("sets", out=tmp_path / "sets")
+    assert (sets.log_prob(sets.sample(5).states) < 0).all()
+    for other in (0, *range(15)), (*range(15), 64), tuple(range(15, -1, -1)):
+        with pytest.raises(InputError, match=r"is no terminal state of sets"):
+            sets.log_prob([Items(other)])
 
 
 def test_a_closed_form_of_ones_own_is_not_said_to_be_proved(tmp_path: Path) -> None:

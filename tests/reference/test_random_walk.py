@@ -19,8 +19,8 @@ LANDSCAPES = ["rings", "sharp-rings", "sinusoidal"]
 @pytest.mark.catches(
     "A step adds +e_i only, as printed, so that no negative coordinate is reached.",
     "reference/problems/random_walk.py",
-    "for step in (1, -1)",
-    "for step in (1,)",
+    "product(range(self.dimension), (1, -1))",
+    "product(range(self.dimension), (1,))",
 )
 def test_a_step_stays_or_moves_along_an_axis_inside_the_box() -> None:
     walk = LazyRandomWalk(2, 5, 2)
