@@ -108,7 +108,7 @@ def inside(samples: Sequence[Any], target: Target) -> tuple[Sequence[Hashable], 
     """
     is_outside = target.outside(samples)
     if is_outside is None:
-        target.check_terminals("samples", samples[:FOLLOWED])
+        target.check_terminals("samples", [*dict.fromkeys(samples)][:FOLLOWED])
         return samples, ()
     outside = [x for x, out in zip(samples, is_outside, strict=True) if out]
     if samples and 2 * len(outside) >= len(samples):
@@ -233,6 +233,8 @@ class RecordSource(SamplerSource):
         super().__init__(str(path), target)
         self._record = record = read_record(path, target.texts(), tolerant=True)
         self.notes = record.notes
+        if record.numbers is not None and not isinstance(target.problem, Law):
+            target.check_terminals(str(path), [*dict.fromkeys(record.terminals)][:FOLLOWED])
         if record.numbers is not None and PRICED in record.numbers:
             self._record, self.of = priced(record, target.problem), "terminals"
         if record.numbers is not None:
@@ -430,6 +432,8 @@ class DrawingSource(SamplerSource):
                 "are needed: is the seed set in each call?"
             )
         self._before = walks
+        if not self.ends:
+            self.target.check_terminals(self.name, [*dict.fromkeys(walks.terminals)][:FOLLOWED])
         self.ends += walks.terminals
         return walks
 

@@ -13,6 +13,7 @@ from reference.balance import log_float
 from reference.certificates.betting import Interval
 from reference.certificates.laws import Law
 from reference.certificates.partition import Bounding, bound_partition
+from reference.certificates.policies import WaysBack
 from reference.certificates.state_texts import StateTexts
 from reference.certificates.walks import LogRewards
 from reference.dag import PointedDAG
@@ -103,10 +104,12 @@ class Target:
         """
         if not states or self.problem is None:
             return
-        known, reward = self.probabilities(), LogRewards(self.problem)
+        known, reward, ways = self.probabilities(), LogRewards(self.problem), WaysBack(self.problem)
         for state in states:
             reward(state)
-            if known is not None and state not in known:
+            if known is None:
+                ways.check(state, name)
+            elif state not in known:
                 raise InputError(
                     f"{name} has {shown(state)}, which is none of the problem's {len(known):,} "
                     "terminal states: write it as the problem does"

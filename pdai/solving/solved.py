@@ -1,6 +1,7 @@
 """A solved run: an exact sampler in its folder, which is read like that of a training."""
 
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
@@ -19,6 +20,7 @@ from fast.tasks import TASKS, Task
 from reference.arguments import build, checked
 from reference.balance import log_float
 from reference.certificates.exact import ExactSampler
+from reference.certificates.policies import WaysBack, parents_of
 from reference.certificates.rows import exact_row
 from reference.certificates.statement import at_most
 from reference.dag import PointedDAG
@@ -30,7 +32,6 @@ from reference.lifted import LiftedDAG
 from reference.policies import ForwardPolicy
 from reference.problems.base import AskedProblem, enumerate_dag, exact_reward
 from reference.problems.closed_form import Enclosure
-from reference.user_code import LONGEST, called
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -277,16 +278,16 @@ class Solved:
 
     def _is_reached(self, state: Hashable) -> bool:
         """Follows a state back by first parents, or looks it up where states are few."""
-        parents: Any = getattr(self.problem, "parents", None)
-        if parents is None:
+        if parents_of(self.problem) is None:
             return state in self._few
-        children, path = AskedProblem[Hashable](self.problem).children, [state]
-        while path[-1] != self.problem.initial and len(path) < LONGEST:
-            before = called(self.task.short_name, "parents", parents, path[-1])
-            if not len(before) or path[-1] not in children(before[0]):
-                return False
-            path.append(before[0])
-        return len(path) < LONGEST
+        with suppress(InputError):
+            self._ways.check(state, self.task.short_name)
+            return True
+        return False
+
+    @cached_property
+    def _ways(self) -> WaysBack:
+        return WaysBack(self.problem)
 
     @cached_property
     def _few(self) -> Mapping[Any, int]:

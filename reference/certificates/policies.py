@@ -12,6 +12,7 @@ from reference.problems.base import AskedProblem
 from reference.user_code import (
     Asked,
     AskTwice,
+    Growth,
     Of,
     asked_again,
     called,
@@ -23,6 +24,8 @@ from reference.user_code import (
 Takes = Literal["state", "states", "history", "histories"]
 Gives = Literal["probabilities", "logits"]
 
+# The length from which walks are checked for an end.
+LONG = 200
 # The number of rows that are kept in memory.
 KEPT = 1_000_000
 
@@ -178,6 +181,50 @@ def parents_of(problem: Any) -> Callable[[Any], Sequence[Hashable]] | None:
     """The parents of states as the problem itself gives them; None if it does not."""
     given = getattr(problem, "parents", None)
     return given if callable(given) else None
+
+
+class WaysBack:
+    """The ways of states back to the initial one, by the first parent of each.
+
+    Args:
+        problem: a problem with `parents(state)`.
+    """
+
+    def __init__(self, problem: Any):
+        self._graph, self._parents = AskedProblem[Any](problem), parents_of(problem)
+        self._seen: set[Hashable] = {problem.initial}
+
+    def check(self, state: Hashable, owner: str) -> None:
+        """Checks that a state is reached, as far as the problem gives parents.
+
+        Args:
+            state: the state.
+            owner: whose it is, for messages.
+
+        Raises:
+            InputError: if it is not.
+        """
+        if self._parents is None:
+            return
+        name, path = self._graph.name, [state]
+        growth = Growth(f"{name}, by its parents", 60.0)
+        try:
+            while path[-1] not in self._seen:
+                path.append(self._first(path[-1]))
+                if len(path) > LONG:
+                    growth.check(len(path), path[-1], path)
+        except InputError as error:
+            raise InputError(
+                f"{owner} has {shown(state)}, which is not reached in {name}: {error}"
+            ) from None
+        self._seen.update(path)
+
+    def _first(self, state: Hashable) -> Hashable:
+        before = called(self._graph.name, "parents", self._parents, state)  # type: ignore[arg-type]
+        check_sequence(self._graph.name, what := f"parents({shown(state)})", before)
+        if not len(before) or state not in self._graph.children(before[0]):
+            raise InputError(f"{what} is {shown(before)}, but must be states that lead to it")
+        return before[0]
 
 
 class BackwardRows:

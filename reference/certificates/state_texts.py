@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from reference.certificates.policies import BackwardRows, parents_of
-from reference.certificates.walks import LONG
+from reference.certificates.policies import LONG, WaysBack
 from reference.errors import InputError, check_hashable, plain, shown
 from reference.problems.base import AskedProblem
 from reference.problems.circuits import Circuit
@@ -95,25 +94,11 @@ class StateTexts:
                     f"read as the initial state {shown(self._problem.initial)} of {self._name}: "
                     f"write them as that, or give {self._name} a parse(text)"
                 )
+        ways = WaysBack(self._problem)
         for number, state in enumerate(dict.fromkeys(states)):
             self._terminal(str(state), state)
             if number < FOLLOWED:
-                self._follow_back(state, owner)
-
-    def _follow_back(self, state: Hashable, owner: str) -> None:
-        if parents_of(self._problem) is None:
-            return
-        graph, path = BackwardRows(self._problem), [state]
-        growth = Growth(f"{self._name}, by its parents", 60.0)
-        try:
-            while path[-1] != self._problem.initial:
-                path.append(graph.parents(path[-1])[0])
-                if len(path) > LONG:
-                    growth.check(len(path), path[-1], path)
-        except InputError as error:
-            raise InputError(
-                f"{owner} has {shown(state)}, which is not reached in {self._name}: {error}"
-            ) from None
+                ways.check(state, owner)
 
     @cached_property
     def _kinds(self) -> set[str]:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from reference.certificates.importance import Walks
-from reference.certificates.policies import KEPT, BackwardRows, ForwardRows, History
+from reference.certificates.policies import KEPT, LONG, BackwardRows, ForwardRows, History
 from reference.certificates.rows import choose
 from reference.certificates.sums import ExactPath, PathSums
 from reference.errors import InputError, shown
@@ -18,8 +18,8 @@ from reference.problems.base import AskedProblem
 from reference.problems.closed_form import Enclosure
 from reference.user_code import Growth
 
-# The length from which walks are checked for an end; the number of first ends walked back.
-LONG, RETURNS = 200, 100
+# The number of first ends walked back.
+RETURNS = 100
 # To count a backward policy: trajectories per step, as in the training of a network; and the weight
 # of the uniform policy at every state, so that no parent is excluded.
 TRAJECTORIES, PRIOR = 256, 1.0

@@ -1,5 +1,6 @@
 """Samples with their log-probabilities beside a law."""
 
+import ast
 import math
 import sys
 from fractions import Fraction
@@ -13,6 +14,7 @@ import pytest
 import pdai
 from pdai.adapters.log_prob import sampler
 from reference import InputError
+from reference.problems import Cell, Grid
 from tests.certificates.problems import Words
 from tests.command_lines import answer
 
@@ -63,6 +65,18 @@ def test_a_problem_of_many_steps_takes_them_too() -> None:
     ends = [x for x in words if not Words().children(x)]
     target = pdai.certify([*ends] * 50, Words, log_prob=lambda x: -math.log(len(ends)))
     assert (target.regime, target.of) == ("Z", "terminals")
+
+
+def test_where_states_are_not_listed_each_is_followed_back(tmp_path: Path) -> None:
+    """As many cells beyond the grid as in it, each as probable: TV is at least a half."""
+    rows = np.random.default_rng(0).integers(64, size=640).tolist()
+    cells, lines = [Cell((i, 0), True) for i in rows], [f'"{i},0",-4.2' for i in rows]
+    (tmp_path / "s.csv").write_text("\n".join(["terminal,log_prob", *lines]))
+    grid = Grid(32)
+    object.__setattr__(grid, "parse", lambda text: Cell(ast.literal_eval(text), True))
+    for samples, more in ((cells, {"log_prob": lambda x: -4.2}), (tmp_path / "s.csv", {})):
+        with pytest.raises(InputError, match=r"has Cell.*, which is not reached in Grid"):
+            pdai.certify(samples, grid, max_states=9, **more)
 
 
 @pytest.mark.parametrize(
