@@ -21,6 +21,7 @@ from pdai.certifying.sources import (
     SamplerSource,
     SampleSource,
     check_outside,
+    two_spellings,
 )
 from pdai.certifying.target import Target, log_z_interval
 from reference.certificates.bare import STANDING_OUT, against_law, against_samples
@@ -158,6 +159,8 @@ def certificate_of(what: Any, problem: Any, options: CertifyOptions) -> Certific
     if isinstance(problem, Circuit) and problem.filled:
         filled = f"{problem.filled:,} branches of the circuit leave out variables, which are free"
         unused.append(f"{filled} there: the law is that of the smooth circuit")
+    if isinstance(problem, ListedLaw):
+        unused += two_spellings(problem.weights)
     return replace(made, name=source.name, notes=[*made.notes, *source.notes, *ordering, *unused])
 
 

@@ -52,9 +52,12 @@ from reference.problems.columns import NOTHING
 from reference.sources import digest_of
 from reference.user_code import called
 
-# What two programs put around one value; and numbers, which they may round to float32.
+# What two programs put around one value; and numbers, which they may round to float32,
+# or begin with zeros; the most values of a law that are compared.
 AROUND = " \t\r\n\"'\xa0\u200b\ufeff"
-ROUNDED = re.compile(r"-?\d+(\.\d*([eE][+-]?\d+)?|[eE][+-]?\d+)")
+ROUNDED = re.compile(r"-?(?<!\d)\d+(\.\d*([eE][+-]?\d+)?|[eE][+-]?\d+)")
+ZEROS = re.compile(r"\+?(-?)0*(\d+)")
+COMPARED = 100_000
 LEAST, MOST = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
 
 
@@ -68,6 +71,21 @@ def _narrow(number: float) -> str:
     """A number as float32 has it, or as it is beyond the range of float32."""
     fits = number == 0 or LEAST <= abs(number) <= MOST
     return f"{(np.float32(number) if fits else number) + 0:.9g}"
+
+
+def two_spellings(values: Iterable[Hashable]) -> Sequence[str]:
+    """A remark on the first two values that may be one, written in two ways; empty if none are.
+
+    So many values are compared that it takes less than a second.
+    """
+    met: dict[str, Hashable] = {}
+    for x in islice(values, COMPARED):
+        text = _bare_text(x)
+        number = ZEROS.fullmatch(text)
+        if (first := met.setdefault(number[1] + number[2] if number else text, x)) is not x:
+            both = f"{shown(first)} and {shown(x)}"
+            return [f"the law has the values {both}: if they are one, write it once"]
+    return ()
 
 
 def check_outside(outside: Iterable[Hashable], target: Iterable[Hashable]) -> None:

@@ -343,6 +343,26 @@ def test_the_samples_of_a_large_circuit_that_are_not_used_are_named(here: Path) 
     assert any("samples of the target" in note and "not used" in note for note in made.notes)
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "is_remarked"),
+    [
+        ("1", "01", True),
+        ("a", "a ", True),
+        ("1", "1.0", True),
+        ("é", "e\u0301", True),
+        ("1.05", "1.5", False),
+        ("01", "10", False),
+        ("0a", "a", False),
+    ],
+)
+def test_two_values_that_may_be_one_are_remarked_on(
+    one: str, other: str, is_remarked: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "law.csv").write_text(f"{one},1\n{other},1\n", "utf-8")
+    made = pdai.certify([one, other] * 9, law=tmp_path / "law.csv")
+    assert any("if they are one, write it once" in note for note in made.notes) == is_remarked
+
+
 def test_laws_are_given_once() -> None:
     for more in ({"weights": {"a": 1}}, {"problem": ListedLaw({"a": 1})}):
         with pytest.raises(InputError, match="each give the target"):
