@@ -1,6 +1,6 @@
-"""Seconds of the main operations: `python benchmarks/speed.py [--out FILES]` prints a table.
+"""Processor seconds of the main operations: `python benchmarks/speed.py [--out FILES]`.
 
-What is compared runs in one process, in turns.
+Prints a table. What is compared runs in one process, in turns.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from benchmarks.harness import Spread, Table, in_turns, machine, parser, ratios, wall_seconds
+from benchmarks.harness import Spread, Table, in_turns, machine, parser, processor_seconds, ratios
 from fast.environments import make_environment
 from fast.laws.enumeration import enumerate_environment
 from fast.laws.terminal_law import exact_law
@@ -45,7 +45,7 @@ def training(table: Table, name: str, make: Callable[..., TrainConfig]) -> None:
 
         go()
         runs[label] = go
-    clocks = {label: partial(wall_seconds, go) for label, go in runs.items()}
+    clocks = {label: partial(processor_seconds, go) for label, go in runs.items()}
     rates = {
         label: [STEPS / seconds for seconds in times]
         for label, times in in_turns(clocks, ROUNDS, uncounted=1).items()
@@ -73,7 +73,7 @@ def exact_sums(table: Table) -> None:
     environment = make_environment(problem)
 
     def calls(name: str, action: Callable[[], Any]) -> None:
-        show(table, name, Spread([wall_seconds(action) for _ in range(3)], "s"))
+        show(table, name, Spread([processor_seconds(action) for _ in range(3)], "s"))
 
     calls(
         "SIX6: enumeration and check of the environment",
