@@ -115,6 +115,15 @@ def framed(columns: Mapping[str, Sequence[Any]]) -> Any:
     return pandas.DataFrame(dict(columns))
 
 
+def _rounding(factors: int) -> str:
+    """The remark on weights of 24 bits, products of which are summed.
+
+    With `f` factors, the odds of no event change by more than `((1 + d) / (1 - d))^f`, `d = 2^-24`.
+    """
+    most = at_most(factors * 2.0**-24, 1)
+    return f"rounding local scores to 24 bits moves a probability by at most {most}"
+
+
 class Answer(ABC):
     """An exact posterior given a table.
 
@@ -220,11 +229,11 @@ class GraphAnswer(Answer):
     def _errors(self) -> str:
         law = self.posterior
         if law.is_exact:
-            return "none: sums of integers"
+            return f"none of the sums, in integers; {_rounding(law.nodes)}"
         paths = f", of a path {at_most(law.ancestor_error, 1)}" if self.has_paths else ""
         return (
             f"proved: of an edge at most {at_most(law.error, 1)}{paths}; draws, in total "
-            f"variation, {at_most(law.draw_error, 1)}"
+            f"variation, {at_most(law.draw_error, 1)}; {_rounding(law.nodes)}"
         )
 
     def words(self) -> list[str]:
@@ -339,7 +348,7 @@ class SelectionAnswer(Answer):
             "score": FORMULAS[self.prior],
             "prior": "all sets of columns equally probable",
             "log of the sum of Bayes factors": f"{factor:.6f} nats",
-            "error": "none: sums of integers",
+            "error": f"none of the sums, in integers; {_rounding(1)}",
         }
 
     def words(self) -> list[str]:
