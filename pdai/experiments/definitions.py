@@ -54,7 +54,8 @@ def define(label: str, pho4: Path | None = None) -> Experiment:
     if "bounds" in fields:
         fields["bounds"] = _floors()
     path = FOLDER / "findings" / f"{label.replace(':', '_')}.md"
-    finding = _flowing(read_file(path, follow=True).decode())
+    paragraphs = read_file(path, follow=True).decode().split("\n\n")
+    finding = "\n\n".join(map(_flowing, paragraphs))
     return Experiment(cells=every, finding=finding, **{k: _fixed(v) for k, v in fields.items()})
 
 
