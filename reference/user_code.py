@@ -27,6 +27,11 @@ T = TypeVar("T")
 # calls grows by a factor of e.
 ASKED_AGAIN = 100
 
+# Of each kind of float, the exponent of the least number with all digits, and their bits.
+KINDS = {"float64": (-1022, 52), "float32": (-126, 23), "bfloat16": (-126, 7), "float16": (-14, 10)}
+# Larger numbers have all digits, in float16 excepted.
+NORMAL = Fraction(2) ** -126
+
 # A longer trajectory is taken to have no end; so is one of a tenth of that length whose states have
 # grown to GROWN bytes, as states that hold their own past do.
 LONGEST, GROWN = 100_000, 2**28
@@ -76,6 +81,18 @@ def exact(value: object, what: str | Of) -> Fraction:
         f"{what} is {shown(value)}, a {type(value).__name__}, but must be a number: return a "
         "Fraction, an int or a float"
     )
+
+
+def digits_lost(value: object) -> float:
+    """The relative rounding, at most, of a float that is too near to 0 for all its digits; else 0.
+
+    A difference of logarithms is at most twice that.
+    """
+    kind = "float64" if isinstance(value, float) else str(getattr(value, "dtype", ""))
+    exponent, bits = KINDS.get(kind.removeprefix("torch."), (0, 0))
+    if not bits or not 0 < (number := exact(value, "a number")) < Fraction(2) ** exponent:
+        return 0.0
+    return float(Fraction(2) ** (exponent - bits - 1) / number)
 
 
 def number_or_infinite(value: object, what: str | Of) -> float:

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from fractions import Fraction
 from functools import partial
@@ -361,7 +361,7 @@ class SampleSource(SamplerSource):
 
     def __init__(self, samples: Iterable[Any], target: Target, most: int):
         super().__init__("samples", target)
-        if isinstance(samples, set | frozenset):
+        if isinstance(samples, Set):
             raise InputError(
                 f"the samples are a {type(samples).__name__}, which has each value once: give "
                 "every draw, in the order of the draws"

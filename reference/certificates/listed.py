@@ -12,7 +12,7 @@ from reference.errors import InputError, check_hashable, plain, shown
 from reference.problems.base import MAX_LOG_REWARD, exponential
 from reference.problems.columns import DECIMAL
 from reference.text import counted
-from reference.user_code import Of, exact, number_or_infinite
+from reference.user_code import Of, digits_lost, exact, number_or_infinite
 
 # Other names of a column of values: as a first line, they may be such a name or a value.
 NAMES = ("terminal", "state", "sample", "samples", "values", "solution", "solutions")
@@ -51,6 +51,12 @@ class ListedLaw:
                 raise InputError(
                     f"the weight of {shown(value)} is {plain(weight)}, but must be at least 0"
                 )
+        most = max(law, key=law.__getitem__, default=None)
+        if law and digits_lost(weights[most]):
+            raise InputError(
+                f"the largest weight, of {shown(most)}, is {weights[most]}, so near to 0 that the "
+                "float has lost digits: give logarithms, as log_weights"
+            )
         self.weights = {value: weight for value, weight in law.items() if weight}
         if not self.weights:
             raise InputError(

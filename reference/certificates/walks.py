@@ -16,7 +16,7 @@ from reference.certificates.sums import ExactPath, PathSums
 from reference.errors import InputError, shown
 from reference.problems.base import AskedProblem
 from reference.problems.closed_form import Enclosure
-from reference.user_code import Growth
+from reference.user_code import NORMAL, Growth
 
 # The number of first ends walked back.
 RETURNS = 100
@@ -65,9 +65,10 @@ class LogRewards:
                 )
             if len(self._known) > KEPT:
                 self._known.clear()
-            log = Enclosure.log_of(self.graph.reward(terminal))
+            log = Enclosure.log_of(reward := self.graph.reward(terminal))
             # A reward given by its logarithm has a relative error of at most 2^-51.
-            self._known[terminal] = Enclosure(log.value, log.error + 2.0**-50)
+            lost = self.graph.lost(terminal) if reward < NORMAL else 0.0
+            self._known[terminal] = Enclosure(log.value, log.error + 2.0**-50 + 2 * lost)
         return self._known[terminal]
 
     def confirm(self, terminal: Hashable, given: float, tolerance: float, where: str) -> Enclosure:

@@ -7,7 +7,6 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import islice
 from random import Random
-from sys import float_info
 from types import MappingProxyType
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
@@ -22,7 +21,7 @@ from reference.errors import (
     plain,
     shown,
 )
-from reference.user_code import Asked, AskTwice, Growth, Of, exact, same_states
+from reference.user_code import Asked, AskTwice, Growth, Of, digits_lost, exact, same_states
 
 S = TypeVar("S", bound=Hashable)
 
@@ -214,6 +213,11 @@ class AskedProblem(Generic[S]):
             return Asked(self.name, "log_reward", self._problem.log_reward, _from_logarithm)
         return Asked(self.name, "reward", self._problem.reward, positive_reward)
 
+    def lost(self, terminal: S) -> float:
+        """The relative rounding of a reward that is a float nearly 0; 0 of other rewards."""
+        has_log = hasattr(self._problem, "log_reward")
+        return 0.0 if has_log else digits_lost(self._problem.reward(terminal))
+
     def _row(self, answer: Any, state: S) -> tuple[S, ...]:
         if not isinstance(answer, Sequence) or isinstance(answer, str | bytes):
             raise InputError(
@@ -296,14 +300,12 @@ def enumerate_rewards(problem: Problem[S], dag: PointedDAG[S]) -> tuple[Fraction
     asked = AskedProblem[S](problem)
     rewards = tuple(asked.reward(dag.labels[x]) for x in dag.terminals)
     most = max(rewards)
-    if most < float_info.min and not hasattr(problem, "log_reward"):
-        best = dag.labels[dag.terminals[rewards.index(most)]]
-        # A fraction of that size has all its digits.
-        if isinstance(value := problem.reward(best), float):
-            raise InputError(
-                f"the largest reward, of {shown(best)}, is {value}, where float64 has lost digits: "
-                "give its logarithm as log_reward(terminal) instead of reward"
-            )
+    best = dag.labels[dag.terminals[rewards.index(most)]]
+    if asked.lost(best):
+        raise InputError(
+            f"the largest reward, of {shown(best)}, is {float(most)}, so near to 0 that the float "
+            "has lost digits: give its logarithm as log_reward(terminal) instead of reward"
+        )
     # A lift has states that are not the problem's.
     if dag.labels[0] == asked.initial:
         _check_equal_states(asked, dag)

@@ -192,6 +192,7 @@ def test_a_wrong_law_is_refused(path: Path, text: str, message: str) -> None:
         (pandas.DataFrame({"x": ["a"] * 9}), {"law": FAIR}, "a frame: give one of its columns"),
         ({"a": 9}, {"law": FAIR}, "is of the type dict, but must be .* or a Counter of them"),
         ({"a", "b"}, {"law": FAIR}, "the samples are a set, which has each value once"),
+        ({"a": 1}.keys(), {"law": FAIR}, "the samples are a dict_keys, which has each value once"),
         *(
             ([new, "a", "b"] * 9, {"law": {old: 1, "a": 1, "b": 1}}, "may be the same value")
             for old, new in (
