@@ -403,7 +403,9 @@ def _bound(source: SamplerSource, options: CertifyOptions) -> _Bound:
     regime = options.regime
     if regime in (None, "Z"):
         if options.log_z is not None:
-            return _with_log_z(log_z_interval(options.log_z, "log_z"), "as given", [])
+            stated = log_z_interval(options.log_z, "log_z")
+            source.target.check_log_z(stated, "log_z")
+            return _with_log_z(stated, "as given", [])
         if (log_z := source.target.log_z()) is not None:
             search = "log Z is bounded by best-first search with the problem's log_mass_bound"
             kind: Kind = "as given" if source.target.is_told else "bound"

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -26,6 +27,8 @@ from reference.user_code import called, exact, number_or_infinite
 
 # The time limit of a search for bounds of log Z, in seconds.
 SEARCH = 10.0
+# The largest difference of two numbers for log Z, relative to its size: float32.
+SAME_LOG_Z = 1e-5
 
 
 @dataclass
@@ -130,8 +133,9 @@ class Target:
 
     @property
     def is_told(self) -> bool:
-        """True if `log_z` is the result of a method of a user's problem, which nothing proves."""
-        return self._has_log_z and not type(self.problem).__module__.startswith("reference.")
+        """True if `log_z` rests on a method of a user's problem, which nothing proves."""
+        is_ours = type(self.problem).__module__.startswith("reference.")
+        return (self._has_log_z or self.is_searched) and not is_ours
 
     def log_z(self) -> Interval | None:
         """An interval that contains `log Z`, in nats: the problem's, searched or summed, if any."""
@@ -139,11 +143,34 @@ class Target:
             return bound_partition(self.problem, seconds=min(SEARCH, self.seconds)).log_z
         if self._has_log_z:
             name = type(self.problem).__name__
-            try:
-                return log_z_interval(called(name, "log_z", self.problem.log_z), f"{name}.log_z()")
-            except TooLargeError:
-                pass
+            with suppress(TooLargeError):
+                log_z = log_z_interval(called(name, "log_z", self.problem.log_z), f"{name}.log_z()")
+                if self.is_told:
+                    self.check_log_z(log_z, f"{name}.log_z()")
+                return log_z
         return self._summed_log_z()
+
+    def check_log_z(self, log_z: Interval, name: str) -> None:
+        """Checks a `log Z` that is given against that of the problem, where it is known.
+
+        Args:
+            log_z: the one that is given, in nats.
+            name: its name in messages.
+
+        Raises:
+            InputError: if they differ by more than float32 does.
+        """
+        is_own = self._has_log_z and not self.is_told
+        own = self.log_z() if is_own else self._summed_log_z()
+        if own is None or not (-math.inf < log_z.low <= log_z.high < math.inf):
+            return
+        slack = SAME_LOG_Z * (1 + max(map(abs, own)))
+        if log_z.high < own.low - slack or log_z.low > own.high + slack:
+            value = " to ".join(dict.fromkeys(f"{bound:.9g}" for bound in log_z))
+            raise InputError(
+                f"{name} is {value}, but all rewards of the problem sum to a log Z of "
+                f"{own.low:.9g}: correct one of them, or leave log Z out"
+            )
 
     def _summed_log_z(self) -> Interval | None:
         """`log Z` from all rewards, as states may be few even if histories are many."""

@@ -143,7 +143,12 @@ def test_log_z_is_summed_where_the_states_are_few() -> None:
 
 @pytest.mark.parametrize(
     ("problem", "kind"),
-    [(Words, "bound"), (other(log_z=lambda p: math.log(20)), "as given"), (GRID, "bound")],
+    [
+        (Words, "bound"),
+        (other(log_z=lambda p: math.log(20)), "as given"),
+        (other(log_mass_bound=lambda p, s: math.log(20)), "as given"),
+        (GRID, "bound"),
+    ],
 )
 def test_a_log_z_that_a_users_problem_tells_is_as_given(problem: Any, kind: str) -> None:
     rows = policy if problem is GRID else half

@@ -118,6 +118,8 @@ Z, FEW = {"regime": "Z"}, {"max_states": 5}
         (other(log_z=fails), Z, r"P: log_z\(\) raises KeyError"),
         (other(log_z=lambda p: None), Z, r"P.log_z\(\) is None, .* be a number"),
         (other(log_z=lambda p: math.nan), Z, r"P.log_z\(\) is nan, .* finite"),
+        (other(log_z=lambda p: 3.1), Z, r"P.log_z\(\) is 3.1, but all rewards .* of 2.99573"),
+        (Words, {"log_z": 3.1, **Z}, "log_z is 3.1, but all rewards of the problem sum to"),
         (object(), {}, "of type object, has no member 'initial'"),
         (None, {}, "add --problem"),
         (Words, {"p_b": fails, **Z}, r"p_b\('\w+'\) raises KeyError"),

@@ -150,7 +150,7 @@ def test_control_the_right_sampler_is_not(regime: str) -> None:
 def test_a_stale_log_z_is_exposed(error: float) -> None:
     result = exposed(RIGHT, "Z", log_z=math.log(PROBLEM.z()) + error)
     assert result is not None
-    assert ("correct log Z" in result) == (error < 0)
+    assert "all rewards of the problem sum to a log Z of" in result
 
 
 def test_a_wrong_backward_policy_is_exposed_by_trajectories_alone() -> None:
