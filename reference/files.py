@@ -262,12 +262,19 @@ def parsed_json(text: bytes | str) -> Any:
     """The content of a JSON text.
 
     Raises:
-        ValueError: if it is not JSON, or nested too deep.
+        ValueError: if it is not JSON, nested too deep, or has a key twice in one object.
     """
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_once)
     except RecursionError:
         raise ValueError("it is nested too deep") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; raises ValueError if it has a key twice, of which JSON takes the last."""
+    if len(made := dict(pairs)) < len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return made
 
 
 def load_arrays(path: Path, *names: str, follow: bool = False) -> list[np.ndarray[Any, Any]]:

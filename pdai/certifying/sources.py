@@ -54,7 +54,7 @@ from reference.user_code import called
 
 # What two programs put around one value; and numbers, which they may round to float32,
 # or begin with zeros; the most values of a law that are compared.
-AROUND = " \t\r\n\"'\xa0\u200b\ufeff"
+AROUND = " \t\r\n\"'\0\x1a\xa0\xad\u200b\u200c\u200d\u200e\u200f\u2060\u3000\ufeff"
 ROUNDED = re.compile(r"-?(?<!\d)\d+(\.\d*([eE][+-]?\d+)?|[eE][+-]?\d+)")
 ZEROS = re.compile(r"\+?(-?)0*(\d+)")
 COMPARED = 100_000

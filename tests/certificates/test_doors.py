@@ -231,6 +231,11 @@ REFUSED: list[tuple[dict[str, str], str, str]] = [
         "line 2 is 2, but must be an object with",
     ),
     ({"s.jsonl": "[1]\nnone\n", "l.csv": "a,1\n"}, "s.jsonl --law l.csv", "line 2 is no JSON"),
+    (
+        {"l.jsonl": '{"value": "a", "weight": 1, "weight": 3}\n'},
+        "s.csv --law l.jsonl",
+        "line 1 is no JSON \\(a key stands twice",
+    ),
     ({"s.jsonl": "null\n", "l.csv": "a,1\n"}, "s.jsonl --law l.csv", "line 1 has null"),
     *(
         ({"s.csv": text, "l.csv": "a,1\n"}, "s.csv --law l.csv", "its header once more among its")
