@@ -138,6 +138,11 @@ class Answer(ABC):
     def facts(self) -> dict[str, str]:
         """Data, score, prior and error, in words."""
 
+    @property
+    def remarks(self) -> list[str]:
+        """Likely mistakes in the table, a sentence each."""
+        return self.table.remarks()
+
     @abstractmethod
     def words(self) -> list[str]:
         """The answer in sentences."""
@@ -168,9 +173,11 @@ class Answer(ABC):
 
     def _data_facts(self) -> dict[str, str]:
         table = self.table
+        warnings = {"warnings": "; ".join(self.remarks)} if self.remarks else {}
         return {
             "data": f"{table.source}: {len(table.rows):,} rows of {len(table.names)} columns "
-            f"(SHA-256 {table.digest[:16]})"
+            f"(SHA-256 {table.digest[:16]})",
+            **warnings,
         }
 
 
@@ -187,6 +194,11 @@ class GraphAnswer(Answer):
     def __init__(self, table: Table, score: ChosenScore, law: GraphPosterior) -> None:
         self.table, self.score, self.posterior = table, score, law
         self.has_paths = law.nodes <= MOST_FOR_PATHS
+
+    @property
+    def remarks(self) -> list[str]:
+        """Likely mistakes in the table, a sentence each."""
+        return self.table.remarks(as_categories=self.score.name == "bdeu")
 
     @property
     def edges(self) -> Any:
@@ -322,6 +334,19 @@ class SelectionAnswer(Answer):
 
     def __init__(self, table: Table, outcome: str, prior: str, law: VariableSelection) -> None:
         self.table, self.outcome, self.prior, self.posterior = table, outcome, prior, law
+
+    @property
+    def remarks(self) -> list[str]:
+        """Likely mistakes in the table, a sentence each."""
+        return [
+            *self.table.remarks(),
+            *(
+                f"column {name!r} is always one of {', '.join(values)}, taken for numbers: if they "
+                "are codes of categories, give a column of 0 and 1 for each but one"
+                for name, values in self.table.coded().items()
+                if len(values) > 2 or name == self.outcome
+            ),
+        ]
 
     @property
     def inclusion(self) -> Any:

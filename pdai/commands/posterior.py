@@ -102,8 +102,7 @@ class ExactPosterior:
             raise InputError("--paths is for graphs, and there is an outcome: leave one out")
         if isinstance(answer, GraphAnswer):
             answer.has_paths |= self.paths
-        as_categories = isinstance(answer, GraphAnswer) and answer.score.name == "bdeu"
-        for remark in answer.table.remarks(as_categories=as_categories):
+        for remark in answer.remarks:
             print(printable(f"warning: {remark}"), file=sys.stderr)
         if self.out is not None:
             from pdai.show.posterior_files import write
@@ -112,7 +111,8 @@ class ExactPosterior:
         self._print(answer)
 
     def _print(self, answer: "Answer") -> None:
-        show_rows("exact posterior", answer.facts)
+        facts = answer.facts.items()
+        show_rows("exact posterior", {name: text for name, text in facts if name != "warnings"})
         for title, columns in answer.tables().items():
             _show_columns(title, columns, MOST_ROWS)
         _show_columns("most probable", answer.best_columns(self.best), self.best)

@@ -32,7 +32,7 @@ MISSING |= {"#value!", "#div/0!", "#ref!", "#num!", "#name?"}
 # Numbers that programs write for a missing value.
 STAND_INS = {-99, -999, -9999}
 # What is written as a number in some place, and is no plain decimal one.
-NUMBER_ELSEWHERE = re.compile(r"[+-]?[$£€]?[\d.,'_\s]*\d[.,]?\s*[%$£€]?")
+NUMBER_ELSEWHERE = re.compile(r"[+-]?[$£€]?[\d.,'_/\s]*\d[.,]?\s*[%$£€]?")
 
 # Python's own `float` also reads `1_000`, `nan` and the digits of other scripts. As fractions, long
 # numbers and powers would take for ever.
@@ -97,7 +97,12 @@ class Table(NamedTuple):
         Args:
             as_categories: whether the values are scored as categories.
         """
-        remarks = []
+        remarks, half = [], len(self.rows) // 2
+        if half > 1 and self.rows[:half] == self.rows[half:]:
+            remarks.append(
+                f"rows {half + 1} to {2 * half} are rows 1 to {half} again: if they are no other "
+                "observations, leave them out"
+            )
         for name, column in self.columns.items():
             values, texts = sorted(set(column)), not any(map(DECIMAL.fullmatch, column))
             many = len(values) > max(MOST_CODES, len(column) / 2)
@@ -119,7 +124,7 @@ class Table(NamedTuple):
                 )
             spelled: dict[str, str] = {}
             for value in values if texts else ():
-                plainly = " ".join(normalize("NFKC", value).casefold().split())
+                plainly = " ".join(normalize("NFKC", value).casefold().strip("\"'").split())
                 if spelled.setdefault(plainly, value) != value:
                     remarks.append(
                         f"column {name!r} has {spelled[plainly]!r} and {value!r}: if they are one "
@@ -178,7 +183,7 @@ def table_of(
     Raises:
         InputError: if names are empty or repeated, rows of unequal length, or a value is missing.
     """
-    names = tuple(name.strip() for name in head)
+    names = tuple(normalize("NFC", name.strip()) for name in head)
     if len(set(names)) < len(names) or "" in names or not all(map(str.isprintable, names)):
         raise InputError(
             f"{source}: its first line is {shown(names)}, but must name each column once, in "

@@ -197,6 +197,7 @@ FILES = [
     ("a,b\n1,2\n3\n", "line 3: it has 1 values for 2 columns"),
     ("a,a\n1,2\n3,4\n", "must name each column once"),
     ("a,\n1,2\n3,4\n", "must name each column once"),
+    ("\xe9,e\u0301\n1,2\n3,4\n", "must name each column once"),
     ('"a\nb",c\n1,2\n3,4\n', "characters that can be printed"),
     ('a,b\n1,"2\n3,4\n', "cannot be read as CSV"),
     # No line of names.
@@ -256,7 +257,9 @@ def test_integers_that_may_be_categories_are_asked_about(tmp_path: Path) -> None
     assert StructureTask(data=path).facts()["score"].startswith("bge, as all columns hold numbers")
 
 
-@pytest.mark.parametrize("values", ["1,5 2,5", "5% 10%", "1_000 2_000", "$3 $4", "1'000 2"])
+@pytest.mark.parametrize(
+    "values", ["1,5 2,5", "5% 10%", "1/3 2/3", "1_000 2_000", "$3 $4", "1'000 2"]
+)
 def test_numbers_that_are_not_plain_are_no_categories(tmp_path: Path, values: str) -> None:
     rows = "\n".join(
         f'"{value}",{word}' for value, word in zip(values.split() * 2, "xyyx", strict=True)
@@ -291,6 +294,7 @@ def test_categories_are_written_in_one_way(column: str, message: str) -> None:
         ("-999 1.5 2 -999", "column 'a' holds -999 2 times: if that stands for a missing value"),
         ("-999.0 1.5 2 -9.99e+02", "column 'a' holds -9.99e+02 1 times: if that stands"),
         ("Yes no yes no", "column 'a' has 'Yes' and 'yes': if they are one category"),
+        ("p \"'p'\" q q", "column 'a' has \"'p'\" and 'p': if they are one category"),
         ("1.5 2 3 4", None),
         ("1e1 1E1 2 2", None),
         ("p q p q", None),
@@ -302,6 +306,22 @@ def test_columns_that_are_likely_mistakes_are_remarked_on(
     task = StructureTask(data=written(tmp_path, rows_of(column, "1.5 1 1 2.5")), score="bdeu")
     remarks = task.remarks()
     assert any(text.startswith(remark) for text in remarks) if remark else not remarks
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "remark"),
+    [
+        (["1.5 2 4 1.5 2 4", "1 3.5 2 1 3.5 2"], {}, "rows 4 to 6 are rows 1 to 3 again"),
+        (["0 1 2 2 1 0", "1 3.5 2 4 5 6"], {"outcome": "b"}, "'a' is always one of 0, 1, 2, taken"),
+        (["0 1 1 0 1 0", "1 3.5 2 4 5 6"], {"outcome": "a"}, "'a' is always one of 0, 1, taken"),
+        (["0 1 1 0 1 0", "1 3.5 2 4 5 6"], {"outcome": "b"}, None),
+    ],
+)
+def test_an_answer_tells_of_likely_mistakes(
+    tmp_path: Path, columns: list[str], options: dict[str, Any], remark: str | None
+) -> None:
+    facts = pdai.posterior(written(tmp_path, rows_of(*columns)), **options).facts
+    assert remark in facts["warnings"] if remark else "warnings" not in facts
 
 
 def test_many_numbers_as_categories_are_remarked_on(tmp_path: Path) -> None:
