@@ -17,17 +17,24 @@ from fast.runs.files import check_free, free_folder, new_folder
 from fast.runs.identity import inputs_of
 from fast.runs.records import save_law, seal_run, write_json
 from fast.tasks import CustomTask, Task, task_meant
-from pdai.solving.solved import MOST_COMPARED, Recipe, Solved
+from pdai.solving.solved import MOST_COMPARED, SHOWING, Recipe, Solved, draws_of
 from reference.arguments import build, checked
 from reference.balance import log_float
 from reference.certificates.features import KnowsMeans
-from reference.certificates.recorded import check_drawn
+from reference.certificates.policies import WaysBack
+from reference.certificates.recorded import OTHERS, check_drawn
 from reference.certificates.statement import at_most
 from reference.dag import PointedDAG
 from reference.errors import InputError, TooLargeError, check_integer, no_such, shown
 from reference.exact_flows import Backward, ExactFlows, GraphArrays
 from reference.files import memory_of_machine, read_file, replace_file, sha256
-from reference.problems.base import MAX_NODES, enumerate_dag, enumerate_rewards, exact_reward
+from reference.problems.base import (
+    MAX_NODES,
+    AskedProblem,
+    enumerate_dag,
+    enumerate_rewards,
+    exact_reward,
+)
 from reference.problems.closed_form import ClosedForm, Enclosure
 from reference.sources import sources_of
 from reference.text import count_text
@@ -42,6 +49,8 @@ BYTES_PER_STATE = 1_500
 DRAWN, BEST = 4_096, 20
 # A user's log Z is compared with the sum of all rewards up to rounding, in nats per nat.
 SAME_LOG_Z = 1e-9
+# The largest error of the log Z of a closed form, in nats, as its probabilities are used.
+MOST_ERROR = 1e-6
 # Labels of more terminal states are not stored.
 MOST_LABELS = 200_000
 
@@ -225,12 +234,13 @@ def _by_closed_form(task: Task, problem: ClosedForm[Any], p_b: Backward, too_lar
     name = type(problem).__name__
     log_z = called(name, "log_z", problem.log_z)
     # `pdai certify` takes numbers and bounds from methods of this name.
-    if not isinstance(log_z, Enclosure):
+    if not isinstance(log_z, Enclosure) or not 0 <= log_z.error <= MOST_ERROR:
         raise InputError(
             f"{name}: log_z() is {shown(log_z)}, but a problem that draws its samples has an "
-            "Enclosure(value, error) there: return one, or rename sample"
+            f"Enclosure(value, error) there, with an error from 0 to {MOST_ERROR}: return one, or "
+            "rename sample"
         )
-    drawn = list(called(name, "sample", problem.sample, DRAWN, 0))
+    drawn = draws_of(problem, DRAWN, 0)
     states = dict.fromkeys(drawn)
     logs = np.array([log_float(exact_reward(problem, x)) for x in states])  # type: ignore[arg-type]
     probabilities = np.exp(logs - log_z.value)
@@ -238,6 +248,7 @@ def _by_closed_form(task: Task, problem: ClosedForm[Any], p_b: Backward, too_lar
     check_drawn(drawn, by_state, "R / Z", f"make reward, log_z() and sample of {name} agree")
     if isinstance(task, CustomTask):
         _check_listed(problem, log_z, states)
+        _check_draws(problem, log_z, states)
     why = f"{too_large}; {name} draws exact samples without listing states"
     return Answer(
         recipe=Recipe(task, p_b, "closed-form", why),
@@ -275,6 +286,27 @@ def _check_listed(problem: Any, log_z: Enclosure, drawn: Iterable[Any]) -> None:
     for x in drawn:
         if x not in ends:
             raise InputError(f"{name}: sample draws {shown(x)}, which is no terminal state: fix it")
+
+
+def _check_draws(problem: Any, log_z: Enclosure, drawn: Iterable[Any]) -> None:
+    """Checks that a user's closed form draws terminal states, which depend on the seed alone.
+
+    Raises:
+        InputError: if it does not.
+    """
+    name, children = type(problem).__name__, AskedProblem[Any](problem).children
+    ways = WaysBack(problem)
+    for x in drawn:
+        if children(x):
+            raise InputError(f"{name}: sample draws {shown(x)}, which has children: fix it")
+        ways.check(x, f"sample of {name}")
+    first, again, other = (draws_of(problem, SHOWING, seed) for seed in (0, 0, 1))
+    if first != again:
+        raise InputError(f"{name}: sample draws other states from the same seed: use seed alone")
+    # Independent draws are equal to these with the probability of these.
+    chance = sum(log_float(exact_reward(problem, x)) - log_z.value for x in first)
+    if first == other and chance < -OTHERS:
+        raise InputError(f"{name}: sample draws the same states from two seeds: use seed")
 
 
 def _means(

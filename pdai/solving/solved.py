@@ -32,6 +32,7 @@ from reference.lifted import LiftedDAG
 from reference.policies import ForwardPolicy
 from reference.problems.base import AskedProblem, enumerate_dag, exact_reward
 from reference.problems.closed_form import Enclosure
+from reference.user_code import called
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,6 +52,18 @@ SHOWING = 64
 MOST_COMPARED = 20_000
 # Rewards are compared with those of the problem as it is now, in nats per nat.
 SAME_REWARD = 1e-12
+
+
+def draws_of(problem: Any, count: int, seed: int) -> list[Any]:
+    """The draws of a closed form; raises InputError unless there are as many as asked for."""
+    name = type(problem).__name__
+    drawn = list(called(name, "sample", problem.sample, count, seed))
+    if len(drawn) != count:
+        raise InputError(
+            f"{name}: sample({count}, {seed}) gives {len(drawn):,} states: give as many as are "
+            "asked for"
+        )
+    return drawn
 
 
 @dataclass(frozen=True)
@@ -204,7 +217,7 @@ class Solved:
         check_integer("sample", "count", count, 1, most=MAX_SAMPLES)
         check_seed("sample", seed)
         if self.recipe.way == "closed-form":
-            drawn = list(self.problem.sample(count, seed))
+            drawn = draws_of(self.problem, count, seed)
             log_reward = self._log_rewards(drawn)
             return Samples(drawn, log_reward, log_reward - self.log_z.value, np.zeros(count))
         rng, states, nodes = np.random.default_rng(seed), dict[int, Any](), dict[Any, int]()

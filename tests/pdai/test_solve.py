@@ -8,7 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import count, pairwise, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -144,6 +144,9 @@ class Bounded(Shuffled):
         return ["abc"] * count
 
 
+SEEDS = count()
+
+
 class Coins:
     """Coins that fall on 1 with probability 2/3, in closed form, or nearly so."""
 
@@ -164,6 +167,11 @@ class Coins:
     def sample(self, count: int, seed: int) -> list[str]:
         ones = np.random.default_rng(seed).random((count, self.coins)) < self.bias
         return ["".join("01"[one] for one in row) + self.more for row in ones.tolist()]
+
+
+def coins(**members: Any) -> Any:
+    """Forty coins, with other members."""
+    return type("Others", (Coins,), members)(40)
 
 
 def solved(name: str, folder: Path, *options: str) -> Solved:
@@ -345,6 +353,19 @@ def test_a_closed_form_is_taken_where_there_are_too_many_states(
         (lambda: pdai.sampler(Coins(more="1")), "sum to 1.8.*, more than 1: make reward"),
         (lambda: pdai.sampler(Coins(more="2")), "sample draws '.*2', which is no terminal state"),
         (lambda: pdai.sampler(Coins(40, off=-30)), "sum to .*, more than 1: make reward"),
+        *(
+            (lambda draw=draw: pdai.sampler(coins(sample=draw)), f"Others: sample{words}")
+            for draw, words in (
+                (lambda s, n, _: Coins.sample(s, n, 0), " draws the same states from two seeds"),
+                (lambda s, n, _: Coins.sample(s, n, next(SEEDS)), " draws other .* the same seed"),
+                (lambda s, _, seed: Coins.sample(s, 9, seed), r"\(4096, 0\) gives 9 states"),
+                (lambda s, n, seed: [x[1:] for x in Coins.sample(s, n, seed)], ".* has children"),
+            )
+        ),
+        (
+            lambda: pdai.sampler(coins(log_z=lambda s: Enclosure(40 * math.log(3), 0.1))),
+            "with an error from 0 to 1e-06",
+        ),
         # Though nothing is trained.
         (lambda: pdai.sampler("lines", stps=100), "no option 'stps'"),
     ],
