@@ -51,6 +51,17 @@ def test_the_pages_show_commands() -> None:
     assert {"README.md", "docs/index.md", "docs/training.md", "docs/certify.md"} <= with_commands
 
 
+def test_what_a_review_found_has_tests_that_are_there() -> None:
+    files = {path.stem: path.read_text() for path in (ROOT / "tests").glob("*/test_*.py")}
+    rows = re.findall(r"^\| [GUOlp][^|]*\|.*\| ([^|]+) \|$", PAGES["docs/findings.md"], re.M)
+    assert len(rows) == 58
+    for part in "; ".join(rows).split("; "):
+        file, _, names = part.partition(": ")
+        tests = files[f"test_{file}"] if part != "none" else ""
+        for name in filter(None, names.split(", ")):
+            assert re.search(rf"def test_\w*{name}", tests), (file, name)
+
+
 def test_the_example_of_an_own_problem_runs() -> None:
     code = python_blocks(PAGES["docs/own_problem.md"])
     assert len(code) == 2
