@@ -6,6 +6,7 @@ many, `pdai.certify(samples, problem, log_prob=module)` asks for those that were
 
 import sys
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,9 @@ class LogProb:
         answer = called(self.name, "log_prob", self.log_prob, argument)
         if hasattr(answer, "detach"):
             answer = answer.detach().cpu()
-        values = np.asarray(answer, float)
+        values: Any = np.empty(())
+        with suppress(TypeError, ValueError):
+            values = np.asarray(answer, float)
         if values.shape != (len(states),):
             raise InputError(
                 f"{self.name}: log_prob gives the shape {values.shape} for {len(states)} states: "

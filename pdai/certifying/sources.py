@@ -37,6 +37,7 @@ from reference.certificates.recorded import (
     Record,
     Recorded,
     check_mass,
+    check_trajectories,
     priced,
     read_record,
 )
@@ -327,12 +328,18 @@ class LogProbSource(SamplerSource):
             )
         dag, rewards = self.target.dag(), self.target.rewards
         labels: list[Hashable] = [dag.labels[x] for x in dag.terminals]
-        values = [Fraction(math.exp(min(log, 1.0))) for log in self._log_prob.many(labels)]
+        logs = self._log_prob.many(labels).tolist()
+        values = [Fraction(math.exp(min(log, 1.0))) for log in logs]
         total = sum(values, start=Fraction(0))
         gap = float(abs(total - 1))
         check_mass(float(total), f"the {len(labels):,} terminal states")
         off = f"the probabilities, as answered, are divided by their sum, 1 up to {at_most(gap)}"
         if total < 1 - EXCESS:
+            if abs(math.fsum(2.0**log for log in logs) - 1) <= EXCESS:
+                raise InputError(
+                    f"the probabilities of all terminal states sum to {float(total):.6g}, and to 1 "
+                    "in base 2: give natural logarithms"
+                )
             off = "the probability that is missing lies outside of the terminal states"
             labels, values = [*labels, Outside()], [*values, 1 - total]
             rewards, total = [*rewards, Fraction(0)], Fraction(1)
@@ -409,6 +416,7 @@ class DrawingSource(SamplerSource):
     def __init__(self, sampler: Any, target: Target):
         super().__init__(type(sampler).__name__, target)
         self.ends: list[Hashable] = []
+        self._likeliest: dict[Hashable, float] = {}
         self._sampler = sampler
         self._rewards = None if target.problem is None else LogRewards(target.problem)
         self._before: Walks | None = None
@@ -453,6 +461,7 @@ class DrawingSource(SamplerSource):
         if not self.ends:
             self.target.check_terminals(self.name, [*dict.fromkeys(walks.terminals)][:FOLLOWED])
         self.ends += walks.terminals
+        check_trajectories(walks.terminals, walks.log_p_f, self._likeliest)
         return walks
 
     def draw_backward(self, terminals: Sequence[Hashable]) -> Walks:

@@ -137,13 +137,13 @@ def table(
     return names, np.array(values, float).reshape(len(rows), len(names))
 
 
-def exact_lines(features: Features, table: Sequence[tuple[Any, Fraction, Fraction]]) -> list[Line]:
+def exact_lines(features: Features, law: Sequence[tuple[Any, Fraction, Fraction]]) -> list[Line]:
     """The exact expectations of features under a sampler and its target, farthest apart first."""
     model: defaultdict[str, Fraction] = defaultdict(Fraction)
     target: defaultdict[str, Fraction] = defaultdict(Fraction)
-    values = _values(features)
-    for x, p, pi in table:
-        for name, value in values(x).items():
+    names, values = table(features, [x for x, _, _ in law])
+    for (_, p, pi), row in zip(law, values.tolist(), strict=True):
+        for name, value in zip(names, row, strict=True):
             model[name] += p * Fraction(value)
             target[name] += pi * Fraction(value)
     return [
@@ -199,6 +199,11 @@ def _values(features: Features) -> Asked[dict[str, float]]:
                     f"the feature {name!r} of {shown(x)} is {plain(value)}, but must lie in "
                     "[0, 1]: scale it, and scale the answer back"
                 )
+        if len(row) < len(given):
+            raise InputError(
+                f"the features of {shown(x)} have the names {list(given)}, two of which are one "
+                "text: give each its own"
+            )
         return row
 
     name = getattr(features, "__name__", type(features).__name__)

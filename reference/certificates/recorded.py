@@ -32,6 +32,7 @@ AS_DRAWN = (
     "give that of the sampler as it draws, normalised, in nats, with its temperature and whatever "
     "else it leaves out"
 )
+ALL_STEPS = "give log p_F in nats, summed over all steps"
 # The largest difference of a recorded log reward from the problem's, relative to its size: float32.
 REWARD_TOLERANCE = 1e-4
 
@@ -208,6 +209,22 @@ def check_mass(total: float, of: str, fix: str = AS_DRAWN) -> None:
         raise InputError(f"the probabilities of {of} sum to {total:.6g}, more than 1: {fix}")
 
 
+def check_trajectories(
+    terminals: Sequence[Hashable], log_p_f: np.ndarray[Any, Any], likeliest: dict[Hashable, float]
+) -> None:
+    """Raises InputError if the likeliest trajectories to distinct states sum to more than 1.
+
+    Args:
+        terminals: the ends of trajectories; () if they are not known.
+        log_p_f: their log-probabilities, in nats.
+        likeliest: the largest one of each end so far, which is updated.
+    """
+    for x, log in zip(terminals, log_p_f.tolist(), strict=False):
+        likeliest[x] = max(log, likeliest.get(x, -math.inf))
+    total = math.fsum(map(math.exp, likeliest.values()))
+    check_mass(total, f"trajectories to {len(likeliest):,} distinct states", ALL_STEPS)
+
+
 def check_drawn(
     samples: Sequence[Hashable], logs: Mapping[Hashable, float], by: str, fix: str
 ) -> None:
@@ -266,6 +283,7 @@ class Recorded:
                 )
         if not (np.isfinite(reward).all() and np.isfinite(p_f).all()):
             raise InputError("a recorded trajectory has log_p_f or log_reward that is not finite")
+        check_trajectories(self.terminals, p_f, {})
         off: Any = 0.0
         if problem is not None:
             own = LogRewards(problem)

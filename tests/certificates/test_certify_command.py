@@ -154,7 +154,8 @@ def test_ends_of_chains_are_written_without_the_probabilities_of_the_sampler(
     tmp_path: Path,
 ) -> None:
     """As recorded trajectories, they refuted the right log Z."""
-    samples, file = Samples(["a", "b"], *np.zeros((3, 2))), tmp_path / "x.csv"
+    zero, file = np.zeros(2), tmp_path / "x.csv"
+    samples = Samples(["a", "b"], zero, zero - 1, zero)
     file.write_bytes(sample_table(samples, "csv", corrected=True))
     with pytest.raises(InputError, match="holds bare samples"):
         pdai.certify(file, log_z=0.0)

@@ -127,6 +127,8 @@ Z, FEW = {"regime": "Z"}, {"max_states": 5}
         (Words, {"features": lambda x: 0.5}, "is 0.5, a float, but must be a Mapping"),
         (Words, {"features": lambda x: {"f": "0"}}, "the feature 'f' of 'aaa' is '0', a str"),
         (Words, {"features": lambda x: {"f": np.uint8(2)}}, r"is 2, but must lie in \[0, 1\]"),
+        (Words, {"features": lambda x: {1: 0.5, "1": 0.7}}, r"names \[1, '1'\], two of which"),
+        (Words, {"features": lambda x: {x: 0.5}}, "unlike those of other states"),
         (Words, {"features": 5}, "features is 5, but must be a function of 1 argument"),
         (Words, {"p_b": 5}, "p_b is 5, but must be a function of 1 argument"),
         (Words, {"gives": "Logits"}, "gives is 'Logits', but must be one of .*: did you mean"),

@@ -133,6 +133,11 @@ def test_a_state_has_one(tmp_path: Path) -> None:
         pdai.certify(tmp_path / "s.csv", law=FAIR)
     with pytest.raises(InputError, match="log_prob is given without a target"):
         pdai.certify(tmp_path / "s.csv")
+    # The means of two steps, in place of their sums: TV was at least 0.4, where it is 0.
+    lines = [f"{x},{math.log(FAIR[x] / 4) / 2},0,{math.log(FAIR[x])}" for x in "abcc"]
+    (tmp_path / "s.csv").write_text("\n".join(["terminal,log_p_f,log_p_b,log_reward", *lines]))
+    with pytest.raises(InputError, match=r"trajectories to 3 distinct states sum to 1.7.* steps"):
+        pdai.certify(tmp_path / "s.csv", law=FAIR)
 
 
 class Module:
@@ -208,6 +213,12 @@ def test_a_function_of_encoded_states_and_an_object_of_a_problem() -> None:
         (Module(), {"law": PAIRS, "regime": "Z"}, "give samples, and log_prob="),
         (Module(), {"law": PAIRS, "certificate": "file"}, "log_prob has none"),
         (sampler(lambda x: 0.0, encode=list), {"law": FAIR}, r"the shape \(\) for 3 states"),
+        (sampler(iter, encode=list), {"law": FAIR}, r"the shape \(\) for 3 states"),
+        (
+            sampler(lambda xs: np.log2([WRONG[x] for x in xs]), encode=list),
+            {"law": FAIR},
+            "sum to .*, and to 1 in base 2: give natural logarithms",
+        ),
         (
             sampler(lambda x: np.log(np.random.default_rng().dirichlet([1] * len(x))), encode=list),
             {"law": FAIR},
