@@ -34,10 +34,10 @@ from reference.certificates.recorded import (
     EXCESS,
     PRICED,
     REWARD_TOLERANCE,
+    Likeliest,
     Record,
     Recorded,
     check_mass,
-    check_trajectories,
     priced,
     read_record,
 )
@@ -416,7 +416,7 @@ class DrawingSource(SamplerSource):
     def __init__(self, sampler: Any, target: Target):
         super().__init__(type(sampler).__name__, target)
         self.ends: list[Hashable] = []
-        self._likeliest: dict[Hashable, float] = {}
+        self._likeliest = Likeliest()
         self._sampler = sampler
         self._rewards = None if target.problem is None else LogRewards(target.problem)
         self._before: Walks | None = None
@@ -461,7 +461,7 @@ class DrawingSource(SamplerSource):
         if not self.ends:
             self.target.check_terminals(self.name, [*dict.fromkeys(walks.terminals)][:FOLLOWED])
         self.ends += walks.terminals
-        check_trajectories(walks.terminals, walks.log_p_f, self._likeliest)
+        self._likeliest.add(walks.terminals, walks.log_p_f)
         return walks
 
     def draw_backward(self, terminals: Sequence[Hashable]) -> Walks:

@@ -209,20 +209,25 @@ def check_mass(total: float, of: str, fix: str = AS_DRAWN) -> None:
         raise InputError(f"the probabilities of {of} sum to {total:.6g}, more than 1: {fix}")
 
 
-def check_trajectories(
-    terminals: Sequence[Hashable], log_p_f: np.ndarray[Any, Any], likeliest: dict[Hashable, float]
-) -> None:
-    """Raises InputError if the likeliest trajectories to distinct states sum to more than 1.
+class Likeliest:
+    """The likeliest trajectory to each state so far: together they have a mass of at most 1."""
 
-    Args:
-        terminals: the ends of trajectories; () if they are not known.
-        log_p_f: their log-probabilities, in nats.
-        likeliest: the largest one of each end so far, which is updated.
-    """
-    for x, log in zip(terminals, log_p_f.tolist(), strict=False):
-        likeliest[x] = max(log, likeliest.get(x, -math.inf))
-    total = math.fsum(map(math.exp, likeliest.values()))
-    check_mass(total, f"trajectories to {len(likeliest):,} distinct states", ALL_STEPS)
+    def __init__(self) -> None:
+        self._logs: dict[Hashable, float] = {}
+        self._mass = 0.0
+
+    def add(self, terminals: Sequence[Hashable], log_p_f: np.ndarray[Any, Any]) -> None:
+        """Adds trajectories, and raises InputError if the mass is above 1.
+
+        Args:
+            terminals: their ends; () if they are not known.
+            log_p_f: their log-probabilities, in nats.
+        """
+        for x, log in zip(terminals, log_p_f.tolist(), strict=False):
+            if log > (before := self._logs.get(x, -math.inf)):
+                self._logs[x] = log
+                self._mass += math.exp(log) - math.exp(before)
+        check_mass(self._mass, f"trajectories to {len(self._logs):,} distinct states", ALL_STEPS)
 
 
 def check_drawn(
@@ -283,7 +288,7 @@ class Recorded:
                 )
         if not (np.isfinite(reward).all() and np.isfinite(p_f).all()):
             raise InputError("a recorded trajectory has log_p_f or log_reward that is not finite")
-        check_trajectories(self.terminals, p_f, {})
+        Likeliest().add(self.terminals, p_f)
         off: Any = 0.0
         if problem is not None:
             own = LogRewards(problem)
