@@ -68,7 +68,7 @@ def six6(**options: Any) -> TrainConfig:
 
 def exact_sums(table: Table) -> None:
     """Exact marginals of SIX6: by the reference, and of networks."""
-    config = configure("six6", **ALONE)
+    config = six6(**POLICIES["GRU, two hidden layers"])
     problem = config.problem()
     environment = make_environment(problem)
 
