@@ -41,7 +41,7 @@ from reference.certificates.recorded import (
     priced,
     read_record,
 )
-from reference.certificates.state_texts import FOLLOWED, Outside
+from reference.certificates.state_texts import Outside
 from reference.certificates.statement import at_most
 from reference.certificates.walks import LogRewards, Sampler, Walker
 from reference.errors import InputError, TooLargeError, check_hashable, check_type, plain, shown
@@ -127,7 +127,7 @@ def inside(samples: Sequence[Any], target: Target) -> tuple[Sequence[Hashable], 
     """
     is_outside = target.outside(samples)
     if is_outside is None:
-        target.check_terminals("samples", [*dict.fromkeys(samples)][:FOLLOWED])
+        target.check_drawn("samples", samples)
         return samples, ()
     outside = [x for x, out in zip(samples, is_outside, strict=True) if out]
     if samples and 2 * len(outside) >= len(samples):
@@ -253,7 +253,7 @@ class RecordSource(SamplerSource):
         self._record = record = read_record(path, target.texts(), tolerant=True)
         self.notes = record.notes
         if record.numbers is not None and not isinstance(target.problem, Law):
-            target.check_terminals(str(path), [*dict.fromkeys(record.terminals)][:FOLLOWED])
+            target.check_drawn(str(path), record.terminals)
         if record.numbers is not None and PRICED in record.numbers:
             self._record, self.of = priced(record, target.problem), "terminals"
         if record.numbers is not None:
@@ -459,7 +459,7 @@ class DrawingSource(SamplerSource):
             )
         self._before = walks
         if not self.ends:
-            self.target.check_terminals(self.name, [*dict.fromkeys(walks.terminals)][:FOLLOWED])
+            self.target.check_drawn(self.name, walks.terminals)
         self.ends += walks.terminals
         self._likeliest.add(walks.terminals, walks.log_p_f)
         return walks

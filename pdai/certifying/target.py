@@ -15,7 +15,7 @@ from reference.certificates.betting import Interval
 from reference.certificates.laws import Law
 from reference.certificates.partition import Bounding, bound_partition
 from reference.certificates.policies import WaysBack
-from reference.certificates.state_texts import StateTexts
+from reference.certificates.state_texts import FOLLOWED, StateTexts
 from reference.certificates.walks import LogRewards
 from reference.dag import PointedDAG
 from reference.errors import InputError, TooLargeError, shown
@@ -117,6 +117,10 @@ class Target:
                     f"{name} has {shown(state)}, which is none of the problem's {len(known):,} "
                     "terminal states: write it as the problem does"
                 )
+
+    def check_drawn(self, name: str, draws: Sequence[Hashable]) -> None:
+        """Checks the first distinct ones of many draws, as `check_terminals` does."""
+        self.check_terminals(name, [*dict.fromkeys(draws)][:FOLLOWED])
 
     def texts(self) -> StateTexts:
         """The reader of terminal states in files of samples."""

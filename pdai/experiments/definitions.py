@@ -33,9 +33,9 @@ _COMBINED, _PRODUCT = "combined", "on the product"
 _CHAINS = {"edges": "structure MCMC", "orders": "order MCMC"}
 # The names of stored floors in tables, and those of the losses whose minima are shown beside them.
 _BOUNDS = {LEAST: "markovian", "least TV with memory": "with_memory"}
+_MINIMA = {LIKELIEST: "likelihood", LEAST_LOSS: "on policy"}
 # Bounds are shown with four digits everywhere, rounded outwards.
 SHOWN_DIGITS = 4
-_MINIMA = {LIKELIEST: "likelihood", LEAST_LOSS: "on policy"}
 
 
 def define(label: str, pho4: Path | None = None) -> Experiment:

@@ -34,10 +34,10 @@ OPTIONS = {
 
 def options(**changes: object) -> tuple[str, ...]:
     """The problem with options, as on the command line."""
-    given = {**OPTIONS, **changes}
+    together = {**OPTIONS, **changes}
     return (
         *PROBLEM,
-        *(word for name, value in given.items() for word in (f"--{name}", str(value))),
+        *(word for name, value in together.items() for word in (f"--{name}", str(value))),
     )
 
 

@@ -65,9 +65,9 @@ FAR = replace(FIGURES, best=-20_000.0)
 def test_a_hint_is_given_where_it_holds_and_not_elsewhere(
     dynamics: str, precision: str, changes: dict[str, Any], words: tuple[str, ...]
 ) -> None:
-    given = hints(setup(dynamics, precision), replace(REPORT, **changes))
-    assert len(given) == bool(words)
-    assert all(word in given[0] for word in words)
+    sentences = hints(setup(dynamics, precision), replace(REPORT, **changes))
+    assert len(sentences) == bool(words)
+    assert all(word in sentences[0] for word in words)
 
 
 @pytest.mark.parametrize(

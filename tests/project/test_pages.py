@@ -81,7 +81,7 @@ def test_the_example_of_the_front_runs(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.long
-def test_the_start_and_the_records_of_itsrun_page(
+def test_the_start_and_the_records_of_its_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     problem, front = python_blocks(PAGES["docs/index.md"])

@@ -71,8 +71,8 @@ def test_trajectories_given_by_their_labels_have_the_exact_probabilities(name: s
     chosen = list(dag.trajectories())[::7]
     labels = [dag.states(tau) for tau in chosen]
     computed = log_probabilities(policy, environment, labels)
-    given = zip(computed.log_p_f, computed.log_p_b, computed.log_reward, strict=True)
-    for numbers, tau in zip(given, chosen, strict=True):
+    rows = zip(computed.log_p_f, computed.log_p_b, computed.log_reward, strict=True)
+    for numbers, tau in zip(rows, chosen, strict=True):
         exact = [float(p) for p in (*sampler.along(tau), reward[dag.end(tau)])]
         assert numbers == pytest.approx(np.log(exact), abs=2e-4)
     # Control: they differ, and what is no complete trajectory is refused.
