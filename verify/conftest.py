@@ -111,6 +111,6 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 
 @pytest.fixture
-def scope(record_property: Any) -> Any:
-    """Says in the ledger what a test looked at: `scope("548 lifts")`."""
-    return lambda what: record_property("scope", what)
+def scope(record_property: Any) -> scopes.Scope:
+    """The record of what a test looked at."""
+    return scopes.Scope(lambda what: record_property("scope", what))

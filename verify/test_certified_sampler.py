@@ -5,7 +5,6 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,7 @@ from reference import ForwardPolicy
 from reference.certificates import CertifiedSampler, state_label, write_certificate
 from reference.certificates.sample import Bits
 from verify.lib.bits import deciding_strings
-from verify.lib.scopes import described
+from verify.lib.scopes import Scope, described
 from verify.test_checker_soundness import instances
 
 K = 3
@@ -44,10 +43,9 @@ def sampler_of(
 
 @pytest.mark.claim("certified-sampler")
 def test_shares_of_strings_enclose_the_law_and_few_decide_nothing(
-    tmp_path: Path, scope: Any
+    tmp_path: Path, scope: Scope
 ) -> None:
-    count = 0
-    for forward, rewards in instances(every=7):
+    for forward, rewards in scope.over(instances(every=7)):
         dag = forward.dag
         steps = max(len(tau) for tau in dag.trajectories())
         others = max(len(row) - 1 for row in dag.children)
@@ -58,8 +56,7 @@ def test_shares_of_strings_enclose_the_law_and_few_decide_nothing(
         assert drawn.keys() <= {*law, None}
         for label, p in law.items():
             assert drawn[label] <= p <= drawn[label] + drawn[None]
-        count += 1
-    scope(f"one in 7 of {described(count * 7)}, all strings of {K} bits a step")
+    scope(f"one in 7 of {described(scope.count * 7)}, all strings of {K} bits a step")
 
 
 def draw_twice_each(sampled: CertifiedSampler, bits: Bits) -> str:

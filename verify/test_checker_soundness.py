@@ -11,7 +11,7 @@ from reference import RATIONAL, ForwardPolicy, normalize, total_variation
 from reference.certificates import Sample, check_certificate, write_certificate
 from reference.certificates.refuted import THRESHOLDS, BareHeader, won_by_bets
 from reference.certificates.sampled import BETS, SamplesHeader, Values, capital
-from verify.lib.scopes import all_small_lifts, described
+from verify.lib.scopes import Scope, all_small_lifts, described
 
 
 def instances(every: int) -> Iterator[tuple[ForwardPolicy[Fraction], tuple[Fraction, ...]]]:
@@ -34,10 +34,10 @@ def by_paths(forward: ForwardPolicy[Fraction], rewards: tuple[Fraction, ...]) ->
 
 @pytest.mark.claim("checker-soundness")
 def test_a_certificate_is_accepted_iff_its_claim_is_the_distance(
-    tmp_path: Path, scope: Any
+    tmp_path: Path, scope: Scope
 ) -> None:
-    path, count = tmp_path / "lift.cert", 0
-    for forward, rewards in instances(every=7):
+    path = tmp_path / "lift.cert"
+    for forward, rewards in scope.over(instances(every=7)):
         tv = by_paths(forward, rewards)
         assert write_certificate(path, forward, rewards).value == tv
         text = path.read_text()
@@ -48,8 +48,7 @@ def test_a_certificate_is_accepted_iff_its_claim_is_the_distance(
             head, _, rest = text.partition("TV = ")
             path.write_text(head + line + "\n" + rest.partition("\n")[2])
             assert check_certificate(path).accepted == right
-        count += 1
-    scope(f"one in 7 of {described(count * 7)}")
+    scope(f"one in 7 of {described(scope.count * 7)}")
 
 
 @pytest.mark.control("checker-soundness")

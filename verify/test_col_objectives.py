@@ -31,7 +31,7 @@ from reference import (
 from reference.bounds import tv_bound_from_loss
 from reference.objectives import Objective
 from verify.lib.named_dags import DIAMOND, FORK
-from verify.lib.scopes import all_small_dags
+from verify.lib.scopes import Scope, all_small_dags
 from verify.lib.small_scope import lifts, pointed_dags
 
 LOG_Z = 0.7
@@ -93,9 +93,9 @@ def point_mass(dag: PointedDAG[Any], choices: dict[int, int]) -> ForwardPolicy[F
 
 
 @pytest.mark.claim("exploratory-policy")
-def test_a_policy_explores_every_trajectory_iff_it_explores_every_edge(scope: Any) -> None:
-    rng, count = random.Random(0), 0
-    for dag in all_small_dags():
+def test_a_policy_explores_every_trajectory_iff_it_explores_every_edge(scope: Scope) -> None:
+    rng = random.Random(0)
+    for dag in scope.over(all_small_dags()):
         weights = rng.choices(range(3), k=len(dag.edges))
         for _, row in ForwardPolicy.rows(dag):
             weights[rng.choice(row)] = 1
@@ -105,22 +105,21 @@ def test_a_policy_explores_every_trajectory_iff_it_explores_every_edge(scope: An
         uniform = ForwardPolicy.uniform(dag, RATIONAL)
         greedy = mixed(p_e, Fraction(1, 10), uniform)
         assert all(greedy.along(tau) > 0 for tau in dag.trajectories())
-        count += 1
-    scope(f"{count:,} DAGs up to {len(dag.labels)} states")
+    scope(f"{scope.count:,} DAGs up to {len(dag.labels)} states")
 
 
 @pytest.mark.claim("col:objectives")
 def test_all_log_ratios_that_exploration_meets_vanish_iff_the_policy_is_balanced(
-    scope: Any,
+    scope: Scope,
 ) -> None:
     # In rationals: a logarithm is 0 exactly at 1, so a loss is 0 iff each ratio met is 1.
     # Lifts add nothing to DAGs here: the statement does not look below.
-    rng, count = random.Random(0), 0
+    rng = random.Random(0)
 
     def weights(dag: PointedDAG[Any]) -> list[int]:
         return rng.choices(range(1, 10), k=len(dag.edges))
 
-    for dag in all_small_dags():
+    for dag in scope.over(all_small_dags()):
         rewards = tuple(Fraction(rng.randint(1, 9)) for _ in dag.terminals)
         p_b = BackwardPolicy.from_weights(dag, RATIONAL, weights(dag))
         optimum, z = forward_from_backward(p_b, rewards)
@@ -131,8 +130,7 @@ def test_all_log_ratios_that_exploration_meets_vanish_iff_the_policy_is_balanced
             assert len(met) == dag.trajectory_count
             assert any(met) != (p_f.values == optimum.values)
             assert any(met) or marginal(p_f) == normalize(rewards)
-        count += 1
-    scope(f"zero loss iff balance on {count:,} DAGs up to {len(dag.labels)} states")
+    scope(f"zero loss iff balance on {scope.count:,} DAGs up to {len(dag.labels)} states")
 
 
 @pytest.mark.claim("col:objectives")
@@ -165,10 +163,9 @@ def test_a_balanced_policy_has_no_loss_and_no_gradient_and_another_has() -> None
 @pytest.mark.claim("col:objectives")
 @pytest.mark.claim("cb-tb-loss-identity")
 def test_the_losses_are_their_sums_over_trajectories_and_cb_is_twice_tb_at_the_best_log_z(
-    scope: Any,
+    scope: Scope,
 ) -> None:
-    count = 0
-    for instance in instances():
+    for instance in scope.over(instances(), "the losses in float64 on {} random lifts"):
         pairs = list(instance.law())
         mean = sum(p * d for p, d in pairs)
         variance = sum(p * (d - mean) ** 2 for p, d in pairs)
@@ -188,8 +185,6 @@ def test_the_losses_are_their_sums_over_trajectories_and_cb_is_twice_tb_at_the_b
             assert twice == pytest.approx(cb, rel=1e-11, abs=1e-25)
         for log_z in (best - 0.1, best + 0.1):
             assert tb(log_z).loss == pytest.approx(least.loss + 0.01, rel=1e-9)
-        count += 1
-    scope(f"the losses in float64 on {count} random lifts")
 
 
 @pytest.mark.control("cb-tb-loss-identity")

@@ -28,7 +28,7 @@ from reference.problems import Grid, enumerate_dag
 from verify.lib import strategies
 from verify.lib.fields import FLINT
 from verify.lib.named_dags import DIAMOND, TWO_TO_ONE
-from verify.lib.scopes import Draw, all_small_lifts, balanced_with, described
+from verify.lib.scopes import Draw, Scope, all_small_lifts, balanced_with
 from verify.lib.small_scope import lifts, pointed_dags
 
 
@@ -75,10 +75,9 @@ def test_balance_with_two_ways_to_one_end_by_hand() -> None:
 )
 @pytest.mark.claim("col:tb")
 def test_zero_tb_residual_implies_marginal_proportional_to_reward_on_every_small_lift(
-    scope: Any,
+    scope: Scope,
 ) -> None:
-    count = 0
-    for draw in all_small_lifts(one_in=1, larger=FLINT):
+    for draw in scope.lifts(one_in=1, larger=FLINT):
         lifted, rewards = draw.lifted, draw.rewards
         lifted_p_b = draw.backward(lifted.dag)
         forward, z = forward_from_backward(lifted_p_b, rewards)
@@ -87,8 +86,6 @@ def test_zero_tb_residual_implies_marginal_proportional_to_reward_on_every_small
         forward = balanced_with(base_p_b, rewards)
         check_balanced(forward, base_p_b, rewards, draw.field.sum(rewards))
         assert set(mass(lifted_p_b)) == set(mass(base_p_b)) == {1}
-        count += 1
-    scope(described(count))
 
 
 @pytest.mark.claim("col:tb")
@@ -124,10 +121,10 @@ def test_summed_residuals_are_what_the_marginal_misses(draw: Draw) -> None:
 @pytest.mark.claim("unnormalised-backward-policy")
 @pytest.mark.claim("def:flows")
 def test_weights_of_any_mass_give_rewards_times_mass_hence_the_target_iff_mass_is_constant(
-    scope: Any,
+    scope: Scope,
 ) -> None:
-    count = right = 0
-    for draw in all_small_lifts(larger=FLINT):
+    right = 0
+    for draw in scope.over(all_small_lifts(larger=FLINT)):
         dag, rewards, field = draw.lifted.dag, draw.rewards, draw.field
         kernel = BackwardKernel(dag, field, list(map(field.convert, draw.weights(len(dag.edges)))))
         b = mass(kernel)
@@ -139,9 +136,9 @@ def test_weights_of_any_mass_give_rewards_times_mass_hence_the_target_iff_mass_i
         assert [z * p for p in p_t] == [r * m for r, m in zip(rewards, b, strict=True)]
         is_target = all(field.sum(rewards) * p == r for p, r in zip(p_t, rewards, strict=True))
         assert is_target == (len(set(b)) == 1)
-        count, right = count + 1, right + is_target
-    assert right < count
-    scope(f"{described(count)} with random weights: the target on {right}")
+        right += is_target
+    assert right < scope.count
+    scope(f"{scope.walked} with random weights: the target on {right}")
 
 
 @pytest.mark.claim("unnormalised-backward-policy")

@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 
 from verify.lib import cyclic
 from verify.lib.cyclic import Graph, Rows, State
+from verify.lib.scopes import Scope
 
 
 def drawn(graph: Graph, rng: random.Random) -> tuple[Rows, dict[State, Fraction]]:
@@ -46,15 +47,14 @@ def check(graph: Graph, p_b: Rows, rewards: dict[State, Fraction]) -> Fraction:
     "{(u, v): flow[v] * p_b[u, v] / flow[u] for u, v in edges(graph)}",
     "{(u, v): flow[v] * p_b[u, v] / flow[v] for u, v in edges(graph)}",
 )
-def test_flows_are_expected_visits_and_the_law_is_the_target(scope: Any) -> None:
+def test_flows_are_expected_visits_and_the_law_is_the_target(scope: Scope) -> None:
     rng = random.Random(0)
-    count = with_cycle = 0
-    for graph in cyclic.small_graphs():
+    with_cycle = 0
+    for graph in scope.over(cyclic.small_graphs()):
         check(graph, *drawn(graph, rng))
-        count += 1
         with_cycle += "b" in graph["a"] and "a" in graph["b"]
-    assert (count, with_cycle) == (336, 144)
-    scope(f"{count} graphs on 5 states, {with_cycle} with a cycle, a random p_B each")
+    assert (scope.count, with_cycle) == (336, 144)
+    scope(f"{scope.count} graphs on 5 states, {with_cycle} with a cycle, a random p_B each")
 
 
 def lengths(graph: Graph, p_f: Rows, start: State, most: int) -> list[float]:

@@ -19,7 +19,7 @@ from reference import (
     pointed_dag,
 )
 from verify.lib.generic import generic
-from verify.lib.scopes import all_small_dags
+from verify.lib.scopes import Scope, all_small_dags
 from verify.lib.small_scope import isomorphism_classes, pointed_dags
 
 
@@ -56,9 +56,9 @@ def test_every_backward_policy_and_reward_give_a_policy_that_samples_the_target(
 
 
 @pytest.mark.claim("deterministic-mdp")
-def test_every_policy_is_the_one_of_its_own_backward_policy_and_law(scope: Any) -> None:
-    rng, count = random.Random(0), 0
-    for dag in all_small_dags():
+def test_every_policy_is_the_one_of_its_own_backward_policy_and_law(scope: Scope) -> None:
+    rng = random.Random(0)
+    for dag in scope.over(all_small_dags(), "conversely on {:,} naturally labelled DAGs"):
         p_f = ForwardPolicy.from_weights(dag, RATIONAL, rng.choices(range(1, 10), k=len(dag.edges)))
         visits = path_sums(p_f)
         reversed_p_f = [
@@ -69,8 +69,6 @@ def test_every_policy_is_the_one_of_its_own_backward_policy_and_law(scope: Any) 
         forced, z = forward_from_backward(p_b, marginal(p_f))
         assert z == 1
         assert forced.values == list(p_f.values)
-        count += 1
-    scope(f"conversely on {count:,} naturally labelled DAGs")
 
 
 @pytest.mark.control("deterministic-mdp")

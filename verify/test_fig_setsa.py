@@ -32,7 +32,7 @@ from verify.lib.markovian import (
     preferring_one_way_to_each_end,
 )
 from verify.lib.named_dags import DIAMOND
-from verify.lib.scopes import all_small_lifts, described
+from verify.lib.scopes import Scope, all_small_lifts
 
 
 def is_law_of_one_base_policy(
@@ -59,10 +59,10 @@ def is_law_of_one_base_policy(
 
 @pytest.mark.claim("markovian-optimum")
 def test_the_optimum_is_markovian_iff_the_backward_law_is_that_of_one_base_policy(
-    scope: Any,
+    scope: Scope,
 ) -> None:
-    count, optima = 0, {True: 0, False: 0}
-    for draw in all_small_lifts(larger=FLINT):
+    optima = {True: 0, False: 0}
+    for draw in scope.over(all_small_lifts(larger=FLINT)):
         lifted = draw.lifted
         for p_b in (
             draw.sparse_backward(lifted.dag),
@@ -73,10 +73,9 @@ def test_the_optimum_is_markovian_iff_the_backward_law_is_that_of_one_base_polic
             assert markovian == is_law_of_one_base_policy(p_b, lifted)
             if has_memory(lifted):
                 optima[markovian] += 1
-        count += 1
     assert all(optima.values())
     scope(
-        f"{described(count)}, two p_B each; with memory, {optima[True]} optima are Markovian and "
+        f"{scope.walked}, two p_B each; with memory, {optima[True]} optima are Markovian and "
         f"{optima[False]} not"
     )
 
@@ -93,9 +92,11 @@ def test_terminals_without_reward_have_no_say() -> None:
 
 
 @pytest.mark.claim("fig:setsa")
-def test_no_kernel_on_a_small_lift_with_memory_is_markovian_and_yet_optima_are(scope: Any) -> None:
-    count = remembering = 0
-    for draw in all_small_lifts():
+def test_no_kernel_on_a_lift_with_memory_is_markovian_and_yet_optima_are(
+    scope: Scope,
+) -> None:
+    remembering = 0
+    for draw in scope.over(all_small_lifts()):
         lifted = draw.lifted
         p_b = h_transform(lifted, draw.backward(lifted.base))
         laws = parent_laws(p_b, lifted).values()
@@ -106,8 +107,8 @@ def test_no_kernel_on_a_small_lift_with_memory_is_markovian_and_yet_optima_are(s
         forward = draw.forward(lifted.dag)
         kl = memory_kl(lifted, forward)
         assert all(value == 0 for value in kl.values()) == is_markovian(forward, lifted)
-        count, remembering = count + 1, remembering + has_memory(lifted)
-    scope(f"{described(count)}: the kernel form fails on all {remembering} with memory")
+        remembering += has_memory(lifted)
+    scope(f"{scope.walked}: the kernel form fails on all {remembering} with memory")
 
 
 @pytest.mark.claim("fig:setsa")

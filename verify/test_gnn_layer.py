@@ -10,6 +10,7 @@ import pytest
 from reference.problems.graphs import Graph, graph
 from verify.lib.forks import all_graphs, same_partition
 from verify.lib.gnn import refine
+from verify.lib.scopes import Scope
 
 Colours = tuple[Hashable, ...]
 Layer = Callable[[Hashable, list[Any]], Hashable]
@@ -80,10 +81,12 @@ def test_multiset_layers_see_the_middle_of_a_path_by_hand() -> None:
     "tuple(sorted({row[w] for w in near}))",
 )
 @pytest.mark.claim("gnn_layer")
-def test_layers_of_multiset_and_self_compute_the_stable_colours(scope: Any) -> None:
+def test_layers_of_multiset_and_self_compute_the_stable_colours(scope: Scope) -> None:
     """Also a sum of powers, `mu` a sum and `zeta(x) = n^x`, the node added: degrees are below n."""
-    count = 0
-    for g, features in featured_graphs(4):
+    for g, features in scope.over(
+        featured_graphs(4),
+        "all {:,} graphs up to 4 nodes with features 0 and 1; also an explicit sum layer",
+    ):
         n = len(features)
 
         def powers(own: Any, near: list[Any], n: int = n) -> Hashable:
@@ -93,8 +96,6 @@ def test_layers_of_multiset_and_self_compute_the_stable_colours(scope: Any) -> N
         for layer in (of_multiset_and_self, powers):
             (row,) = stacked(layer, n, [g], [features])
             assert same_partition(row, *refine([g], [features]))
-        count += 1
-    scope(f"all {count:,} graphs up to 4 nodes with features 0 and 1; also an explicit sum layer")
 
 
 @pytest.mark.claim("gnn_layer")

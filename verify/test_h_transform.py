@@ -21,7 +21,7 @@ from verify.lib.fields import FLINT
 from verify.lib.generic import generic
 from verify.lib.markovian import has_memory, is_markovian, is_normalised
 from verify.lib.named_dags import DIAMOND
-from verify.lib.scopes import all_small_lifts, described
+from verify.lib.scopes import Scope
 
 LIFTED = lift(DIAMOND, History())
 
@@ -45,9 +45,10 @@ def check_transform(lifted: LiftedDAG[Any], p_b: BackwardPolicy[Any], rewards: A
     "        field.one / field.convert(len(dag.in_edges[v]))\n",
 )
 @pytest.mark.claim("h-transform")
-def test_the_h_transform_keeps_the_law_and_splits_the_flow_on_every_small_lift(scope: Any) -> None:
-    count = 0
-    for draw in all_small_lifts(larger=FLINT):
+def test_the_h_transform_keeps_the_law_and_splits_the_flow_on_every_lift(
+    scope: Scope,
+) -> None:
+    for draw in scope.lifts("{}, p~_B with zeros", larger=FLINT):
         lifted, base = draw.lifted, draw.lifted.base
         p_b = draw.sparse_backward(base)
         check_transform(lifted, p_b, draw.rewards)
@@ -55,8 +56,6 @@ def test_the_h_transform_keeps_the_law_and_splits_the_flow_on_every_small_lift(s
         forward, _ = forward_from_backward(h_transform(lifted, p_b), draw.rewards)
         copied, _ = forward_from_backward(p_b.on(lifted), draw.rewards)
         assert all(forward.along(tau) == copied.along(tau) for tau in lifted.dag.trajectories())
-        count += 1
-    scope(f"{described(count)}, p~_B with zeros")
 
 
 @pytest.mark.claim("h-transform")

@@ -21,7 +21,7 @@ from reference.balance import log_float
 from reference.certificates.features import exact_lines
 from reference.certificates.importance import shortfall
 from verify.lib.named_dags import TWO_TO_ONE
-from verify.lib.scopes import all_small_lifts, described
+from verify.lib.scopes import Scope, all_small_lifts
 
 
 class Laws(NamedTuple):
@@ -89,9 +89,9 @@ def on_fork(p: Fraction, m: Fraction) -> Laws:
 
 @pytest.mark.claim("log-z-tv-bound")
 @pytest.mark.claim("target-sample-tv-bound")
-def test_the_means_enclose_the_distance_on_every_small_lift(scope: Any) -> None:
-    count = missed = 0
-    for instance in instances():
+def test_the_means_enclose_the_distance_on_every_small_lift(scope: Scope) -> None:
+    missed = 0
+    for instance in scope.over(instances()):
         laws = laws_of(*instance)
         z, tv = laws.z, laws.tv
         missed += 0 in laws.p_f
@@ -106,9 +106,8 @@ def test_the_means_enclose_the_distance_on_every_small_lift(scope: Any) -> None:
             sides = laws.from_model(z * factor), laws.from_target(z * factor)
             assert min(sides) <= tv <= max(sides)
             assert laws.event(z * factor) <= tv
-        count += 1
     assert missed > 100
-    scope(f"{described(count)}, {missed} with trajectories that p_F misses")
+    scope(f"{scope.walked}, {missed} with trajectories that p_F misses")
 
 
 @pytest.mark.claim("log-z-tv-bound")
@@ -166,9 +165,8 @@ def test_at_another_z_neither_mean_is_the_distance() -> None:
 
 
 @pytest.mark.claim("expectation-error-bound")
-def test_expectations_differ_by_at_most_the_distance_on_every_small_lift(scope: Any) -> None:
-    count = 0
-    for number, (forward, backward, rewards) in enumerate(instances()):
+def test_expectations_differ_by_at_most_the_distance_on_every_small_lift(scope: Scope) -> None:
+    for number, (forward, backward, rewards) in scope.over(enumerate(instances())):
         p_t, pi = marginal(forward), normalize(rewards)
         tv = total_variation(p_t, pi)
         assert tv <= laws_of(forward, backward, rewards).tv
@@ -181,8 +179,7 @@ def test_expectations_differ_by_at_most_the_distance_on_every_small_lift(scope: 
         # Attained by the indicator of where the sampler has too much.
         more = {x: p > q for x, p, q in table}
         assert sum((p - q for x, p, q in table if more[x]), Fraction(0)) == tv
-        count += 1
-    scope(described(count))
+    scope(scope.walked)
 
 
 @pytest.mark.control("expectation-error-bound")

@@ -26,7 +26,7 @@ from reference import (
 from reference.expressivity.memory import price_of_forgetting
 from verify.lib.markovian import has_memory, is_markovian
 from verify.lib.named_dags import DIAMOND
-from verify.lib.scopes import all_small_lifts, described
+from verify.lib.scopes import Scope, all_small_lifts
 
 Law = list[Fraction]
 
@@ -75,9 +75,9 @@ def gated(*at_c: tuple[float, float]) -> tuple[LiftedDAG[str], ForwardPolicy[Fra
 )
 @pytest.mark.claim("markov-projection")
 @pytest.mark.claim("fig:flows:m")
-def test_flows_of_a_multi_gated_network_are_those_of_its_markov_projection(scope: Any) -> None:
-    count = path_dependent = 0
-    for draw in all_small_lifts():
+def test_flows_of_a_multi_gated_network_are_those_of_its_markov_projection(scope: Scope) -> None:
+    path_dependent = 0
+    for draw in scope.over(all_small_lifts()):
         lifted, rewards = draw.lifted, draw.rewards
         p_b = draw.backward(lifted.dag)
         forward, z = forward_from_backward(p_b, rewards)
@@ -94,9 +94,8 @@ def test_flows_of_a_multi_gated_network_are_those_of_its_markov_projection(scope
         assert marginal(projected) == marginal(forward) == normalize(rewards)
         assert flow == [z * visit for visit in path_sums(projected)]
         path_dependent += not is_markovian(forward, lifted)
-        count += 1
     assert path_dependent > 0
-    scope(f"balanced p_F on {described(count)}, {path_dependent} of them path-dependent")
+    scope(f"balanced p_F on {scope.walked}, {path_dependent} of them path-dependent")
 
 
 @pytest.mark.claim("markov-projection")
@@ -145,10 +144,10 @@ def test_the_price_of_forgetting_completes_a_pythagorean_identity(scope: Any) ->
 
 @pytest.mark.claim("representational-power")
 def test_a_lift_adds_laws_on_trajectories_iff_a_state_with_a_choice_has_two_lifts(
-    scope: Any,
+    scope: Scope,
 ) -> None:
-    count = adding = 0
-    for draw in all_small_lifts():
+    adding = 0
+    for draw in scope.over(all_small_lifts()):
         lifted = draw.lifted
         choices = [u for u, row in zip(lifted.projection, lifted.dag.children, strict=True) if row]
         adds = any(choices.count(u) > 1 and len(lifted.base.children[u]) > 1 for u in {*choices})
@@ -165,8 +164,8 @@ def test_a_lift_adds_laws_on_trajectories_iff_a_state_with_a_choice_has_two_lift
         # But no law on X that the base has not.
         assert marginal(projected) == marginal(forward)
         assert not adds or has_memory(lifted)
-        count, adding = count + 1, adding + adds
-    scope(f"{described(count)}: {adding} have more laws on trajectories, none has more on X")
+        adding += adds
+    scope(f"{scope.walked}: {adding} have more laws on trajectories, none has more on X")
 
 
 @pytest.mark.control("markov-projection")

@@ -25,7 +25,7 @@ from reference.fields.balls import precision
 from reference.metrics import total_variation
 from reference.problems import BitSequences, Grid
 from verify.lib.forks import HALF
-from verify.lib.scopes import all_small_dags
+from verify.lib.scopes import Scope, all_small_dags
 
 STRINGS = BitSequences(("0000", "1111", "0011"), exponent=8)
 # Two states whose rows are one, with visits 1/4 and 3/4.
@@ -99,17 +99,16 @@ def score(tied: TiedPolicies, target: list[Fraction], weights: Any) -> list[Frac
     "flows = self._to_classes(self._sums(np.array(self._tree.q, object)))",
     "flows = self._to_classes(self._sums(np.array(self._tree.uniform, object)))",
 )
-def test_the_score_vanishes_at_averages_that_are_weighted_by_visits(scope: Any) -> None:
+def test_the_score_vanishes_at_averages_that_are_weighted_by_visits(scope: Scope) -> None:
     rng = random.Random(0)
-    count = tied_rows = 0
-    for dag in all_small_dags():
+    tied_rows = 0
+    for dag in scope.over(all_small_dags()):
         tied, target = by_count(dag), random_law(len(dag.terminals), rng)
         weights = Landscape(tied, target, "likelihood").averages()
         assert set(score(tied, target, weights)) == {0}
-        count += 1
         tied_rows += tied.count < len(dag.edges)
     assert tied_rows > 100
-    scope(f"{count} small DAGs, in {tied_rows} of which rows are tied")
+    scope(f"{scope.count} small DAGs, in {tied_rows} of which rows are tied")
 
 
 @pytest.mark.claim("price-of-likelihood")
@@ -151,10 +150,10 @@ def test_the_maximum_with_masks_is_one_and_the_tv_is_that_of_rationals() -> None
 
 @pytest.mark.claim("price-of-balance")
 @pytest.mark.control("price-of-balance")
-def test_on_policy_log_z_changes_no_gradient(scope: Any) -> None:
+def test_on_policy_log_z_changes_no_gradient(scope: Scope) -> None:
     rng = random.Random(1)
-    depends = count = 0
-    for dag in all_small_dags():
+    depends = 0
+    for dag in scope.over(all_small_dags(), "any numbers as log ratios on {} small DAGs"):
         tied = by_count(dag)
         policy = tied.policy([Fraction(rng.randint(1, 9)) for _ in range(tied.count)])
         uniform = ForwardPolicy.uniform(dag, RATIONAL)
@@ -174,10 +173,8 @@ def test_on_policy_log_z_changes_no_gradient(scope: Any) -> None:
                 assert balance == other == variance
             else:
                 depends += balance != other
-        count += 1
     # Control: under another policy they differ.
-    assert depends > count / 2
-    scope(f"any numbers as log ratios on {count} small DAGs")
+    assert depends > scope.count / 2
 
 
 @pytest.mark.claim("price-of-balance")
@@ -262,10 +259,9 @@ def rows_apart(p: ForwardPolicy[Fraction], q: ForwardPolicy[Fraction], visits: A
 
 
 @pytest.mark.claim("price-of-optimisation")
-def test_terminal_laws_are_no_further_apart_than_rows(scope: Any) -> None:
+def test_terminal_laws_are_no_further_apart_than_rows(scope: Scope) -> None:
     rng = random.Random(2)
-    count = 0
-    for dag in all_small_dags():
+    for dag in scope.over(all_small_dags(), "two random policies on each of {} small DAGs"):
         weights = [Fraction(rng.randint(1, 9)) for _ in dag.edges]
         best = ForwardPolicy.from_weights(dag, RATIONAL, weights)
         # The log ratios of a row differ by h = log 9 at most: tanh(h / 4) = 1/2.
@@ -276,8 +272,6 @@ def test_terminal_laws_are_no_further_apart_than_rows(scope: Any) -> None:
         rest = total_variation(marginal(trained), target) - total_variation(marginal(best), target)
         of_rows = rows_apart(trained, best, path_sums(best))
         assert abs(rest) <= apart <= of_rows <= max(dag.depths) * HALF
-        count += 1
-    scope(f"two random policies on each of {count} small DAGs")
 
 
 @pytest.mark.claim("price-of-optimisation")

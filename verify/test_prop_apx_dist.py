@@ -35,7 +35,7 @@ from reference import (
 )
 from reference.bounds import combined_tv_bound, tv_bound, tv_within
 from verify.lib.named_dags import DIAMOND, FORK
-from verify.lib.scopes import Draw
+from verify.lib.scopes import Draw, Scope
 from verify.lib.small_scope import lifts, pointed_dags
 
 Rewards = tuple[Fraction, ...]
@@ -203,12 +203,12 @@ def test_two_clients_on_a_fork_by_hand() -> None:
     "                p_b * _product(field, (b for _, b in parts)),\n",
 )
 @pytest.mark.claim("prop:apx:dist")
-def test_aggregating_balance_whatever_each_client_and_the_combiner_remember(scope: Any) -> None:
-    rng, count = random.Random(0), 0
-    for chosen in pairs_of_lifts():
+def test_aggregating_balance_whatever_each_client_and_the_combiner_remember(scope: Scope) -> None:
+    rng = random.Random(0)
+    for chosen in scope.over(
+        pairs_of_lifts(), "all {} pairs of lifts of one DAG up to 4 states, as two clients"
+    ):
         check_aggregation(chosen, rng.choice(list(lifts(chosen[0].base))), rng)
-        count += 1
-    scope(f"all {count} pairs of lifts of one DAG up to 4 states, as two clients")
     rng = random.Random(1)
     for at, *lifted in random_lifts(90, rng):
         check_aggregation(lifted, at, rng)
@@ -231,12 +231,12 @@ def test_streaming_balance_by_hand_on_a_fork() -> None:
     "p_b * reward[base.end(tau)]))",
 )
 @pytest.mark.claim("prop:apx:sm")
-def test_streaming_balance_carries_the_law_whatever_each_step_remembers(scope: Any) -> None:
-    rng, count = random.Random(2), 0
-    for chosen in pairs_of_lifts():
+def test_streaming_balance_carries_the_law_whatever_each_step_remembers(scope: Scope) -> None:
+    rng = random.Random(2)
+    for chosen in scope.over(
+        pairs_of_lifts(), "all {} pairs of lifts of one DAG up to 4 states, as two steps"
+    ):
         check_stream(chosen, rng)
-        count += 1
-    scope(f"all {count} pairs of lifts of one DAG up to 4 states, as two steps")
     rng = random.Random(3)
     for _, *lifted in random_lifts(90, rng):
         check_stream(lifted, rng)

@@ -31,7 +31,7 @@ from verify.lib import strategies
 from verify.lib.fields import FLINT
 from verify.lib.markovian import copies
 from verify.lib.named_dags import DIAMOND
-from verify.lib.scopes import Draw, all_small_lifts, described
+from verify.lib.scopes import Draw, Scope, all_small_lifts
 from verify.lib.small_scope import lifts, pointed_dags
 
 REWARDS = (Fraction(1), Fraction(2))
@@ -91,10 +91,12 @@ def test_the_flow_is_the_unnormalised_probability_of_each_lifted_state_by_hand()
 )
 @pytest.mark.claim("prop:lifted_balance")
 @pytest.mark.claim("def:flows")
-def test_balance_of_every_edge_gives_the_law_of_every_state_of_every_small_lift(scope: Any) -> None:
+def test_balance_of_every_edge_gives_the_law_of_every_state_of_every_lift(
+    scope: Scope,
+) -> None:
     # Edges suffice: test_prop_lifted_balance_symbolic.py adds their residuals up to all others.
-    count = trivial = unvisited = 0
-    for draw in all_small_lifts(one_in=1, larger=FLINT):
+    trivial = unvisited = 0
+    for draw in scope.over(all_small_lifts(one_in=1, larger=FLINT)):
         lifted, rewards = draw.lifted, draw.rewards
         check_normalised(draw.backward(lifted.dag), rewards)
         with_zeros = draw.sparse_backward(lifted.dag)
@@ -103,9 +105,9 @@ def test_balance_of_every_edge_gives_the_law_of_every_state_of_every_small_lift(
         agrees = check_copied(lifted, draw.backward(lifted.base), rewards)
         # A copied policy is right inside iff there is no memory.
         assert agrees == (len(lifted.dag.labels) == len(lifted.base.labels))
-        count, trivial = count + 1, trivial + agrees
+        trivial += agrees
     assert unvisited > 0
-    scope(f"{described(count)}; copied p_B: right inside on the {trivial} trivial ones only")
+    scope(f"{scope.walked}; copied p_B: right inside on the {trivial} trivial ones only")
 
 
 @pytest.mark.claim("prop:lifted_balance")

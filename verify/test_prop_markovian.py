@@ -34,7 +34,7 @@ from verify.lib.markovian import (
     preferring_one_way_to_each_end,
 )
 from verify.lib.named_dags import DIAMOND
-from verify.lib.scopes import Draw, all_small_dags, all_small_lifts, balanced_with, described
+from verify.lib.scopes import Draw, Scope, all_small_dags, all_small_lifts, balanced_with
 
 
 def check_repaired(draw: Draw) -> None:
@@ -72,9 +72,9 @@ def check_repaired_where_visited(draw: Draw) -> int:
 
 @pytest.mark.claim("prop:markovian")
 @pytest.mark.claim("copied-backward-policy")
-def test_the_printed_hypothesis_holds_on_a_small_lift_iff_the_lift_is_trivial(scope: Any) -> None:
-    count = trivial = 0
-    for draw in all_small_lifts(larger=FLINT):
+def test_the_printed_hypothesis_holds_on_a_small_lift_iff_the_lift_is_trivial(scope: Scope) -> None:
+    remembering = 0
+    for draw in scope.over(all_small_lifts(larger=FLINT)):
         lifted = draw.lifted
         memory = has_memory(lifted)
         for p_b in (draw.backward(lifted.base), draw.sparse_backward(lifted.base)):
@@ -83,30 +83,30 @@ def test_the_printed_hypothesis_holds_on_a_small_lift_iff_the_lift_is_trivial(sc
         laws = parent_laws(draw.backward(lifted.dag), lifted).values()
         apart = any(not set(p) & set(q) for row in laws for p in row for q in row if p is not q)
         assert apart == memory
-        count, trivial = count + 1, trivial + (not memory)
-    scope(f"{described(count)}, of which {count - trivial} have memory: printed form on 0 of these")
+        remembering += memory
+    scope(f"{scope.walked}, of which {remembering} have memory: printed form on 0 of these")
 
 
 @pytest.mark.claim("prop:markovian")
 def test_balance_against_a_markovian_trajectory_law_forces_a_markovian_policy_on_every_small_lift(
-    scope: Any,
+    scope: Scope,
 ) -> None:
-    count = free = 0
-    for draw in all_small_lifts(one_in=1, larger=FLINT):
+    free = 0
+    for draw in scope.lifts(
+        "repaired form on {}, p~_B with zeros and k > 0 of any mass", one_in=1, larger=FLINT
+    ):
         check_repaired(draw)
         free += check_repaired_where_visited(draw)
-        count += 1
     assert free > 0
-    scope(f"repaired form on {described(count)}, p~_B with zeros and k > 0 of any mass")
 
 
 @pytest.mark.claim("prop:markovian")
 def test_on_a_history_lift_normalised_policies_may_depend_on_the_base_edge_alone(
-    scope: Any,
+    scope: Scope,
 ) -> None:
     # Inside the tree of histories p_B = 1; the rows of x spread 1 over n(u) lifts of each parent u.
-    count = remembering = 0
-    for base in all_small_dags():
+    remembering = 0
+    for base in scope.over(all_small_dags()):
         lifted = lift(base, History())
         values = [Fraction(1)] * len(base.edges)
         for x in base.terminals:
@@ -118,9 +118,10 @@ def test_on_a_history_lift_normalised_policies_may_depend_on_the_base_edge_alone
         forward, _ = forward_from_backward(p_b, rewards)
         assert is_markovian(forward, lifted)
         assert marginal(forward) == normalize(rewards)
-        count, remembering = count + 1, remembering + has_memory(lifted)
+        remembering += has_memory(lifted)
     assert remembering > 0
-    scope(f"p~_B = 1 inside the history lifts of {count} DAGs, {remembering} of them with memory")
+    dags = f"{scope.count} DAGs, {remembering} of them with memory"
+    scope(f"p~_B = 1 inside the history lifts of {dags}")
 
 
 @pytest.mark.claim("prop:markovian")

@@ -33,7 +33,7 @@ from reference.bounds import (
 )
 from reference.fields.symbolic import Symbolic
 from verify.lib.named_dags import FORK
-from verify.lib.scopes import all_small_lifts, described
+from verify.lib.scopes import Scope, all_small_lifts
 
 
 class Instance(NamedTuple):
@@ -121,9 +121,8 @@ def test_masses_other_than_one_widen_the_bound_by_their_ratio() -> None:
 )
 @pytest.mark.claim("residual-tv-bound")
 @pytest.mark.claim("one-sided-tv-bound")
-def test_residuals_bound_the_total_variation_on_every_small_lift(scope: Any) -> None:
-    count = 0
-    for instance in instances():
+def test_residuals_bound_the_total_variation_on_every_small_lift(scope: Scope) -> None:
+    for instance in scope.over(instances()):
         p_f, mu = instance.laws()
         tv, rho = total_variation(p_f, mu), rho_of(p_f, mu)
         assert tv_within(tv, rho)
@@ -132,9 +131,8 @@ def test_residuals_bound_the_total_variation_on_every_small_lift(scope: Any) -> 
         assert all(q / rho <= p <= q * rho for p, q in zip(p_t, pi, strict=True))
         z = sum(instance.rewards, Fraction(0))
         assert tv == one_sided_tv_bound(*instance, z)
-        assert tv <= one_sided_tv_bound(*instance, z * Fraction(1 + count % 40, 20))
-        count += 1
-    scope(described(count))
+        assert tv <= one_sided_tv_bound(*instance, z * Fraction(1 + scope.count % 40, 20))
+    scope(scope.walked)
 
 
 @pytest.mark.catches(
@@ -150,9 +148,8 @@ def test_residuals_bound_the_total_variation_on_every_small_lift(scope: Any) -> 
     "yield tau, 2 * log_z + log_float(p_f)",
 )
 @pytest.mark.claim("residual-tv-bound")
-def test_the_oscillation_as_computed_bounds_distance_and_divergence(scope: Any) -> None:
-    count = 0
-    for instance in instances(every=3):
+def test_the_oscillation_as_computed_bounds_distance_and_divergence(scope: Scope) -> None:
+    for instance in scope.over(instances(every=3), "in floats on {} of these"):
         p_f, mu = instance.laws()
         oscillation = residual_spread(*instance).oscillation
         assert total_variation(p_f, mu) <= Fraction(tv_bound(oscillation))
@@ -164,8 +161,6 @@ def test_the_oscillation_as_computed_bounds_distance_and_divergence(scope: Any) 
         assert spread.least <= min(deltas)
         assert max(deltas) <= spread.largest
         assert spread.oscillation == pytest.approx(max(deltas) - min(deltas), abs=1e-12)
-        count += 1
-    scope(f"in floats on {count} of these")
 
 
 @pytest.mark.catches(
@@ -282,9 +277,9 @@ def in_floats(instance: Instance) -> tuple[ForwardPolicy[float], BackwardPolicy[
     "(4 * coverage)) / 2)",
 )
 @pytest.mark.claim("loss-tv-bound")
-def test_the_loss_bounds_the_distance_where_exploration_covers(scope: Any) -> None:
-    worst, count = 0.0, 0
-    for instance in instances(every=4):
+def test_the_loss_bounds_the_distance_where_exploration_covers(scope: Scope) -> None:
+    worst = 0.0
+    for instance in scope.over(instances(every=4)):
         p_f, mu = instance.laws()
         dag = instance.forward.dag
         uniform = ForwardPolicy.uniform(dag, RATIONAL)
@@ -300,9 +295,8 @@ def test_the_loss_bounds_the_distance_where_exploration_covers(scope: Any) -> No
         assert tv <= bound
         if 0 < bound < 1:
             worst = max(worst, tv / bound)
-        count += 1
     assert worst > 0.5
-    scope(f"p_E uniform on {count} small lifts; TV is up to {worst:.2f} of the bound")
+    scope(f"p_E uniform on {scope.count} small lifts; TV is up to {worst:.2f} of the bound")
 
 
 @pytest.mark.claim("loss-tv-bound")

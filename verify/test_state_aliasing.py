@@ -25,7 +25,7 @@ from reference import (
 from reference.expressivity.aliasing import TiedPolicies
 from verify.lib.attainable import attainable
 from verify.lib.forks import EVERYTHING, HALF
-from verify.lib.scopes import all_small_dags
+from verify.lib.scopes import Scope, all_small_dags
 
 Path = tuple[int, ...]
 
@@ -128,10 +128,11 @@ def test_two_aliased_states_by_hand() -> None:
 
 
 @pytest.mark.claim("state-aliasing")
-def test_without_memory_the_laws_are_those_of_one_equation(scope: Any) -> None:
+def test_without_memory_the_laws_are_those_of_one_equation(scope: Scope) -> None:
     rng = random.Random(0)
-    count = 0
-    for case in all_small_aliased():
+    for case in scope.over(
+        all_small_aliased(), "two aliased states in each of {:,} ways on the small DAGs"
+    ):
         dag = case.dag
         left, right = case.on_both(law_of(case.without_memory(), rng))
         assert left == right
@@ -143,8 +144,6 @@ def test_without_memory_the_laws_are_those_of_one_equation(scope: Any) -> None:
         assert marginal(forward) == normalize(rewards)
         first, second = rows_at(case, dag, forward.values).values()
         assert first == second
-        count += 1
-    scope(f"two aliased states in each of {count:,} ways on the small DAGs")
 
 
 def solve(rows: list[list[Fraction]], right: list[Fraction]) -> tuple[Fraction, Fraction]:

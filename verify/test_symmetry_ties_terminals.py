@@ -41,7 +41,7 @@ from verify.lib.gnn import (
     tied_terminals,
     wl_policies,
 )
-from verify.lib.scopes import all_small_dags
+from verify.lib.scopes import Scope, all_small_dags
 
 Image = tuple[int, ...]
 
@@ -115,11 +115,12 @@ def test_two_symmetric_ways_by_hand() -> None:
 
 
 @pytest.mark.claim("symmetry-ties-terminals")
-def test_equivariant_laws_are_those_that_are_constant_on_orbits(scope: Any) -> None:
+def test_equivariant_laws_are_those_that_are_constant_on_orbits(scope: Scope) -> None:
     """Each is constant on orbits, and each such law has a policy without memory."""
     rng = random.Random(0)
-    count = 0
-    for dag, group in symmetric_dags():
+    for dag, group in scope.over(
+        symmetric_dags(), "all {:,} DAGs with a symmetry among the small ones"
+    ):
         lifted, paths = histories(dag)
         p_t = dict(zip(dag.terminals, law_of(lifted, paths, group, rng, dag), strict=True))
         tied = orbits(dag.terminals, group)
@@ -131,8 +132,6 @@ def test_equivariant_laws_are_those_that_are_constant_on_orbits(scope: Any) -> N
         assert marginal(forward) == normalize(rewards)
         p_f = dict(zip(dag.edges, forward.values, strict=True))
         assert all(p_f[image[u], image[v]] == p_f[u, v] for u, v in dag.edges for image in group)
-        count += 1
-    scope(f"all {count:,} DAGs with a symmetry among the small ones")
 
 
 def law_of(

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from reference import History, LiftedDAG, PointedDAG, Table, lift, pointed_dag
 from reference.problems import Lines, SyntheticSequences, enumerate_dag
 from verify.lib import strategies
-from verify.lib.scopes import MAX_NODES, all_small_dags
+from verify.lib.scopes import MAX_NODES, Scope, all_small_dags
 from verify.lib.small_scope import lifts
 
 
@@ -18,17 +18,19 @@ def meets_inside(dag: PointedDAG[Any]) -> bool:
 
 
 @pytest.mark.claim("trees")
-def test_every_lift_is_trivial_iff_branches_meet_in_terminals_only(scope: Any) -> None:
-    count = trivial = 0
-    for dag in all_small_dags():
+def test_every_lift_is_trivial_iff_branches_meet_in_terminals_only(scope: Scope) -> None:
+    trivial = 0
+    for dag in scope.over(all_small_dags()):
         history = lift(dag, History()).dag
         # Every lift is a quotient of the full history: this one is trivial iff all are.
         assert (len(history.labels) > len(dag.labels)) == meets_inside(dag)
         assert history.edges == dag.edges or meets_inside(dag)
         if len(dag.labels) <= MAX_NODES:
             assert (len(list(lifts(dag))) == 1) != meets_inside(dag)
-        count, trivial = count + 1, trivial + (not meets_inside(dag))
-    scope(f"{count:,} DAGs up to {len(dag.labels)} states: every lift is trivial on {trivial}")
+        trivial += not meets_inside(dag)
+    scope(
+        f"{scope.count:,} DAGs up to {len(dag.labels)} states: every lift is trivial on {trivial}"
+    )
 
 
 @pytest.mark.claim("trees")

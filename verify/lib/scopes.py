@@ -6,9 +6,9 @@ full memory of one in twenty DAGs with seven states.
 """
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import cycle, islice, product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from reference import (
     RATIONAL,
@@ -25,6 +25,8 @@ from reference import (
 )
 from reference.fields.field import T
 from verify.lib.small_scope import isomorphism_classes, lifts, pointed_dags
+
+Case = TypeVar("Case")
 
 MAX_NODES = 5
 EXHAUSTIVE_NODES = 6
@@ -148,3 +150,42 @@ def described(draws: int) -> str:
         )
     six = f", {draws - SMALL_LIFTS:,} with {EXHAUSTIVE_NODES}" if draws > SMALL_LIFTS else ""
     return f"all {min(draws, SMALL_LIFTS):,} lifts of DAGs up to {MAX_NODES} states{six}"
+
+
+class Scope:
+    """The record of what a test looked at, for the ledger: `scope("548 lifts")`.
+
+    Args:
+        record: keeps a text.
+
+    Attributes:
+        count: how many cases of its last walk the test is done with.
+    """
+
+    def __init__(self, record: Callable[[str], None]) -> None:
+        self.record, self.count = record, 0
+
+    def __call__(self, what: str) -> None:
+        """Keeps a text."""
+        self.record(what)
+
+    def over(self, cases: Iterable[Case], what: str = "") -> Iterator[Case]:
+        """A walk over cases, which are counted; at its end, a text with their number is kept."""
+        self.count = 0
+        for case in cases:
+            yield case
+            self.count += 1
+        if what:
+            self(what.format(self.count))
+
+    def lifts(
+        self, what: str = "{}", one_in: int = 10, larger: Field[Any] = RATIONAL
+    ) -> Iterator[Draw]:
+        """A walk over `all_small_lifts`; at its end, a text with their description is kept."""
+        yield from self.over(all_small_lifts(one_in, larger))
+        self(what.format(self.walked))
+
+    @property
+    def walked(self) -> str:
+        """The description of its last walk, which was over `all_small_lifts`."""
+        return described(self.count)
