@@ -96,11 +96,11 @@ def normalised(x: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
 
 
 @dataclass(frozen=True)
-class MatrixOptions(CellOptions):
-    """A matrix with heads, alone or in a residual block."""
+class BlockOptions(CellOptions):
+    """A latent with heads, alone or in a residual block."""
 
     heads: int = 1
-    """h: the latent is h matrices of d/h x d/h."""
+    """h: each has d/h of the d numbers, and a matrix of d/h x d/h if the latent is one."""
     block: bool = False
     """Put the latent into a residual block with layer normalisation and a feed-forward layer, as
     in Irie et al. (2022); the paper's head reads it alone."""
@@ -110,7 +110,7 @@ class MatrixOptions(CellOptions):
         require_counts(self, "heads")
 
     @abstractmethod
-    def matrix(
+    def alone(
         self,
         features: int,
         norm: Float[ArrayLike, ""],
@@ -118,7 +118,7 @@ class MatrixOptions(CellOptions):
         *,
         key: PRNGKeyArray,
     ) -> Network:
-        """The matrix itself.
+        """The latent dynamics without the block.
 
         Args:
             features: the number of features that it reads.
@@ -128,12 +128,12 @@ class MatrixOptions(CellOptions):
         """
 
     def unit(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> Network:
-        """The matrix, in its block if there is one."""
+        """The latent dynamics, in their block if there is one."""
         features, norm = feature_count(environment), feature_norm(environment)
         if not self.block:
-            return self.matrix(features, norm, environment, key=key)
+            return self.alone(features, norm, environment, key=key)
         inner_key, block_key = jax.random.split(key)
         # A normalised vector is as long as the root of the number of its entries.
         d = self.latent_size
-        inner = self.matrix(d, d**0.5, environment, key=inner_key)
+        inner = self.alone(d, d**0.5, environment, key=inner_key)
         return ResidualBlock(inner, features, norm=norm, key=block_key)

@@ -12,7 +12,7 @@ from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
 from fast.dynamics.base import AbstractDynamics, Features, FeaturesAlong, ReadOut, ReadOutsAlong
 from fast.dynamics.links import SimplexLink, linked
-from fast.dynamics.residual import MatrixOptions
+from fast.dynamics.residual import BlockOptions
 from fast.environments import AbstractEnvironment
 from reference.errors import InputError, check_choice
 
@@ -135,7 +135,7 @@ def _product(matrix: Float[Array, "*batch rows d"], x: Float[Array, "*batch d"])
 
 
 @dataclass(frozen=True)
-class SelfReferentialOptions(MatrixOptions):
+class SelfReferentialOptions(BlockOptions):
     """The matrix of Irie et al. (2022), which makes its own gates."""
 
     name: ClassVar[str] = "self-referential"
@@ -143,7 +143,7 @@ class SelfReferentialOptions(MatrixOptions):
     link: SimplexLink = "elu"
     """zeta: the normalised ELU, or the soft-max."""
 
-    def matrix(
+    def alone(
         self,
         features: int,
         norm: Float[ArrayLike, ""],

@@ -13,7 +13,7 @@ from fast.dynamics.fast_weights import delta_rule
 from fast.dynamics.heads import join_heads, split_heads
 from fast.dynamics.latent_matrix import LatentMatrix, Matrix, applied, one_term, with_term
 from fast.dynamics.links import Link, linked
-from fast.dynamics.residual import MatrixOptions
+from fast.dynamics.residual import BlockOptions
 from fast.dynamics.rotations import Rotation, rotated
 from fast.environments import AbstractEnvironment
 from reference.arguments import require
@@ -245,7 +245,7 @@ def _check_heads(size: int, heads: int, rotation: Rotation) -> None:
 
 
 @dataclass(frozen=True)
-class SRWMOptions(MatrixOptions):
+class SRWMOptions(BlockOptions):
     """The paper's fast-weight matrix (eq:ASRWM): gates from slow weights, and a rotation."""
 
     name: ClassVar[str] = "srwm"
@@ -274,7 +274,7 @@ class SRWMOptions(MatrixOptions):
         for name in ("angle_scale", "latent_scale", "slow_scale"):
             require(self, name, 0 < getattr(self, name) < float("inf"), "be positive and finite")
 
-    def matrix(
+    def alone(
         self,
         features: int,
         norm: Float[ArrayLike, ""],

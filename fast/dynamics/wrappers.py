@@ -80,10 +80,11 @@ class Reset(AbstractMarkovian):
 
 @dataclass(frozen=True)
 class CellOptions(HeadOptions):
-    """A latent of d numbers, or d x d, that a head reads."""
+    """A latent of d numbers, or d x d, or two for each state, that a head reads."""
 
     latent_size: int = 32
-    """d: the latent is a vector of d numbers, or a d x d matrix (srwm)."""
+    """d: the latent is a vector of d numbers, a d x d matrix (srwm), or two vectors for each state
+    so far (attention)."""
     skip: bool = False
     """Let the head see psi(s_t) beside y_t; the paper's does not."""
     reset: bool = False

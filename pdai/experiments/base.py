@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from fast.dynamics.residual import MatrixOptions
 from fast.dynamics.wrappers import CellOptions
 from fast.training.compose import TrainConfig
 from pdai.distributed.plan import Plan
@@ -101,7 +100,7 @@ class Cell:
     def kind(self) -> str:
         """The kind of network: matrix-valued memory, another recurrence, or neither."""
         options = self.config.dynamics if isinstance(self.config, TrainConfig) else None
-        if isinstance(options, MatrixOptions):
+        if self.dynamics in ("srwm", "self-referential"):
             return "matrix"
         return "recurrence" if isinstance(options, CellOptions) else "other"
 

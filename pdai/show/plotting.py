@@ -52,6 +52,7 @@ KINDS: dict[str, Look] = {
     "gcn": Look("#0072B2"),
     "srwm": Look("#E69F00", marker="s"),
     "self-referential": Look("#7F4A00", marker="P"),
+    "attention": Look("#882255", marker="*"),
     "gru": Look("#117733", marker="^"),
     "mingru": Look("#44AA99", marker="<"),
     "lstm": Look("#CC79A7", marker="v"),

@@ -40,6 +40,8 @@ FORMS: dict[str, dict[str, Any]] = {
     "in a block": {**SRWM, "block": True},
     "self-referential": {"dynamics": "self-referential", "heads": 4},
     "self-referential, in a block": {"dynamics": "self-referential", "block": True},
+    "attention": {"dynamics": "attention", "heads": 4},
+    "attention, in a block": {"dynamics": "attention", "block": True},
 }
 OTHERS = ["gru", "lstm", "rnn", "mingru", "linear", "linear-markov", "markov", "markov-block"]
 
@@ -152,7 +154,7 @@ def test_every_network_that_reads_features_is_looked_at() -> None:
     # Graph networks read an adjacency matrix, normalised by its degrees; random latents are drawn.
     kinds = DYNAMICS.items()
     reading = {name for name, k in kinds if not k.reads_graphs and k.method == "networks"}
-    assert reading == {"srwm", "self-referential", *OTHERS}
+    assert reading == {"srwm", "self-referential", "attention", *OTHERS}
 
 
 @pytest.mark.long

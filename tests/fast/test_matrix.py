@@ -109,6 +109,7 @@ def test_every_loss_goes_with_every_backward_policy_penalty_and_replay(loss: Any
         ("sets", {"dynamics": "srwm", "replay": "reward", "p_b": "learned"}),
         ("sets", {"dynamics": "srwm", "block": True, "start": "full", "angle_scale": 0.1}),
         ("bits", {"dynamics": "self-referential", "heads": 4, "block": True}),
+        ("bits", {"dynamics": "attention", "heads": 4, "block": True}),
         ("preference", {"dynamics": "gru", "loss": "tb", "seeds": 2}),
         ("random-walk", {"dynamics": "markov", "loss": "fm"}),
         ("ising", {"dynamics": "linear", "replay": "uniform"}),

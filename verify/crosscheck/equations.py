@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fast.checking.tabular_policy import LiftedTable, MarkovTable
+from fast.dynamics.attention import Attention
 from fast.dynamics.gru import GRU
 from fast.dynamics.head import WithHead
 from fast.dynamics.in_context import StartsInContext
@@ -156,6 +157,29 @@ def self_referential_equations(p: SelfReferential) -> Equations:
     return Equations(p.start, phi, read)
 
 
+def attention_equations(p: Attention) -> Equations:
+    """Soft-max attention, head by head; a row of W is key, value, and 1 where it is used."""
+    d, steps = p.output, p.bias.shape[1]
+    parts = np.split(np.arange(d), p.heads)
+    start = np.zeros((steps, 2 * d + 1))
+    start[0] = [*p.start[0], *p.start[1], 1]
+
+    def phi(s: Floats, W: Floats) -> Floats:
+        change = np.zeros_like(W)
+        change[int(W[:, -1].sum())] = [*(p.inputs[d:] @ s), 1]
+        return change
+
+    def read(s: Floats, W: Floats) -> Floats:
+        used, query, outputs = int(W[:, -1].sum()), p.inputs[:d] @ s, []
+        for part, bias in zip(parts, p.bias, strict=True):
+            scores = W[:used, part] @ query[part] / np.sqrt(len(part)) + bias[:used][::-1]
+            weights = np.exp(scores - scores.max())
+            outputs.append(weights @ W[:used, d + part] / weights.sum())
+        return np.concatenate(outputs)
+
+    return Equations(start, phi, read)
+
+
 def block_equations(p: ResidualBlock[Any]) -> Equations:
     """`g + f(n(g))` of `g = E s + O y`, where the inner dynamics see `n(E s)`."""
     initial, phi, read = equations_of(p.inner)
@@ -283,6 +307,7 @@ EQUATIONS: dict[type, Callable[[Any], Equations]] = {
     LSTM: lstm_equations,
     MinGRU: min_gru_equations,
     SRWM: srwm_equations,
+    Attention: attention_equations,
     SelfReferential: self_referential_equations,
     ResidualBlock: block_equations,
     Skip: skip_equations,

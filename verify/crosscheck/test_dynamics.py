@@ -13,6 +13,7 @@ import pytest
 from jax import lax
 
 from fast.checking.tabular_policy import LiftedTable, MarkovTable
+from fast.dynamics.attention import Attention
 from fast.dynamics.base import AbstractDynamics
 from fast.dynamics.fast_weights import delta_rule
 from fast.dynamics.gru import GRU
@@ -88,6 +89,8 @@ CASES: dict[str, Callable[[], AbstractDynamics[Any]]] = {
     "self-referential, 2 heads, softmax": lambda: SelfReferential(
         FEATURES, 8, heads=2, link="softmax", key=KEY
     ),
+    "attention": lambda: Attention(FEATURES, 6, TIME, key=KEY),
+    "attention, 2 heads": lambda: Attention(FEATURES, 6, TIME, heads=2, key=KEY),
     "block, srwm": lambda: ResidualBlock(SRWM(6, 6, TIME, key=KEY), FEATURES, key=KEY),
     "reset, block, markov": lambda: Reset(ResidualBlock(Markov(6), FEATURES, key=KEY)),
     "skip, srwm": lambda: Skip(srwm(), FEATURES),
@@ -108,7 +111,7 @@ MARKOVIAN += ["reset, block, markov"]
 WITH_MEMORY = [name for name in CASES if name not in MARKOVIAN]
 SRWM_CASES = [name for name in CASES if name.startswith("srwm")]
 # One of each class, where options add nothing.
-PLAIN = ["linear", "rnn", "gru", "lstm", "mingru", "srwm", "srwm, dense"]
+PLAIN = ["linear", "rnn", "gru", "lstm", "mingru", "srwm", "srwm, dense", "attention"]
 
 
 @functools.cache
@@ -224,6 +227,20 @@ def evaluate(name: str) -> Evaluated:
     "return latent + gate * (candidate - latent)",
     "return candidate + gate * (latent - candidate)",
     only="mingru",
+)
+@pytest.mark.catches(
+    "A state does not attend to itself.",
+    "fast/dynamics/attention.py",
+    "seen = ago >= 0 if",
+    "seen = ago > 0 if",
+    only="attention",
+)
+@pytest.mark.catches(
+    "Distances are counted from the start, and not from the state that attends.",
+    "fast/dynamics/attention.py",
+    "bias = self.bias[:, jnp.maximum(ago, 0)]",
+    "bias = self.bias[:, t[..., None] - jnp.maximum(ago, 0)]",
+    only="attention",
 )
 @pytest.mark.catches(
     "The update gate of the GRU is used the other way round.",
@@ -476,7 +493,7 @@ def test_a_matrix_is_told_the_length_of_vectors_that_were_normalised_and_its_ste
 
     environment = make_environment(Grid(3, 2))
     assert isinstance(Told(latent_size=6, block=True).cell(environment, key=KEY), ResidualBlock)
-    alone: Any = SRWMOptions(latent_size=6, reset=True).matrix(5, 1.0, environment, key=KEY)
+    alone: Any = SRWMOptions(latent_size=6, reset=True).alone(5, 1.0, environment, key=KEY)
     assert alone.horizon == 1
 
 
@@ -513,6 +530,7 @@ def test_very_negative_queries_stay_on_the_simplex() -> None:
         (lambda: srwm(erase="never"), "erase is 'never', but must be one of 'before', 'after'"),
         (lambda: SelfReferential(FEATURES, 6, heads=4, key=KEY), "d = 6 and 4 heads"),
         (lambda: SelfReferential(FEATURES, 6, link="identity", key=KEY), "link is 'identity'"),  # type: ignore[arg-type]
+        (lambda: Attention(FEATURES, 6, TIME, heads=4, key=KEY), "d = 6 and 4 heads"),
         (lambda: srwm(horizon=7).unroll(jnp.zeros((TIME, FEATURES))), "has 9 states"),
         (lambda: GRU(FEATURES, 0, key=KEY), "GRU has size 0"),
         (lambda: MinGRU(FEATURES, 0, key=KEY), "MinGRU has size 0"),
