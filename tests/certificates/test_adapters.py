@@ -16,6 +16,7 @@ from pdai.adapters.stepping import UNIFORM, Logits, SteppedSampler, WayBack
 from reference import InputError
 from reference.problems.grid import Cell
 from tests.certificates.problems import GRID
+from tests.refusals import refuses
 
 SIDE = 3
 RANDOM = np.random.default_rng(1)
@@ -120,21 +121,17 @@ class Swapped(ForeignGrid):
         return following, ended, back._replace(taken=1 - back.taken)
 
 
-@pytest.mark.parametrize("regime", ["E", "Z"])
-@pytest.mark.parametrize("steps", [Dropout(), Centred()])
-def test_rows_that_change_with_the_call_or_the_batch_are_refused(steps: Any, regime: Any) -> None:
-    with pytest.raises(InputError, match=r"library: the row of .* and asked again"):
-        pdai.certify(SteppedSampler(steps, GRID, cell), GRID, regime=regime)
-
-
-def test_a_step_that_the_library_forbids_backwards_is_refused() -> None:
-    with pytest.raises(InputError, match="backward mask forbids a step that was taken"):
-        pdai.certify(SteppedSampler(Swapped(), GRID, cell), GRID, regime="Z")
-
-
-def test_control_ends_that_are_none_of_the_problem_are_refused() -> None:
-    with pytest.raises(InputError, match="is not terminal: it has the children"):
-        pdai.certify(SteppedSampler(ForeignGrid(), GRID, lambda x: cell(x, False)), GRID)
+test_a_library_that_breaks_its_conventions_is_refused = refuses(
+    lambda steps, end, regime: pdai.certify(SteppedSampler(steps, GRID, end), GRID, regime=regime),
+    # Rows change with the call or the batch.
+    *(
+        (steps, cell, regime, "library: the row of .* and asked again")
+        for steps in (Dropout(), Centred())
+        for regime in ("E", "Z")
+    ),
+    (Swapped(), cell, "Z", "backward mask forbids a step that was taken"),
+    (ForeignGrid(), lambda x: cell(x, False), None, "is not terminal: it has the children"),
+)
 
 
 @pytest.mark.parametrize("learned", [True, False])

@@ -16,28 +16,22 @@ import pytest
 import pdai
 from pdai.certifying.options import CertifyOptions
 from pdai.certifying.target import log_z_interval
-from reference import InputError
+from reference import InputError, TooLargeError
 from reference.certificates.betting import Interval
 from reference.certificates.importance import Walks
 from tests.certificates.problems import Words, half, noisy, other
+from tests.refusals import refused, refuses
 
-
-@pytest.mark.parametrize(
-    ("row", "words"),
-    [
-        (None, "the row of '' is None, .* must be a sequence of numbers"),
-        ({0.9, 0.1}, "a set has no order"),
-        ("01", "the row of '' is '01', a str, but must be a sequence"),
-        ([True, False], "the row of '' is True, a bool, but must be a number"),
-        (np.array([[0.5, 0.5]]), "the row of '' has 1 numbers for 2 states"),
-        (np.array([[0.5], [0.5]]), "the row of '' is .*, a ndarray, but must be a number"),
-        ({"a": 0.5, "c": 0.5}, "the row of '' is over 'c', which is none of"),
-    ],
-    ids=repr,
+test_what_is_no_row_is_refused = refuses(
+    lambda row: pdai.certify(lambda s: row if s == "" else half(s), Words),
+    (None, "the row of '' is None, .* must be a sequence of numbers"),
+    ({0.9, 0.1}, "a set has no order"),
+    ("01", "the row of '' is '01', a str, but must be a sequence"),
+    ([True, False], "the row of '' is True, a bool, but must be a number"),
+    (np.array([[0.5, 0.5]]), "the row of '' has 1 numbers for 2 states"),
+    (np.array([[0.5], [0.5]]), "the row of '' is .*, a ndarray, but must be a number"),
+    ({"a": 0.5, "c": 0.5}, "the row of '' is over 'c', which is none of"),
 )
-def test_what_is_no_row_is_refused(row: Any, words: str) -> None:
-    with pytest.raises(InputError, match=words):
-        pdai.certify(lambda s: row if s == "" else half(s), Words)
 
 
 def centred(states: Any) -> Any:
@@ -47,25 +41,24 @@ def centred(states: Any) -> Any:
     return np.stack([first, 1 - first], 1)
 
 
-@pytest.mark.parametrize("regime", ["E", "Z"])
-@pytest.mark.parametrize(
-    ("policy", "options"),
-    [
-        (noisy, {}),
-        (lambda s: [random.random(), 0.0], {"gives": "logits"}),
-        (lambda h: noisy(h), {"takes": "history"}),
-        (lambda states: [noisy(s) for s in states], {"takes": "states"}),
-        (lambda hs: [noisy(h) for h in hs], {"takes": "histories"}),
-        (centred, {"takes": "states"}),
-        (half, {"features": lambda x: {"u": random.random()}}),
-    ],
-    ids=["state", "logits", "history", "states", "histories", "batch", "features"],
+test_what_answers_otherwise_the_second_time_is_refused = refuses(
+    lambda regime, policy, options: pdai.certify(
+        policy, Words, regime=regime, samples=4_096, **options
+    ),
+    *(
+        (regime, policy, options, "and asked again .*the same question")
+        for regime in ("E", "Z")
+        for policy, options in (
+            (noisy, {}),
+            (lambda s: [random.random(), 0.0], {"gives": "logits"}),
+            (noisy, {"takes": "history"}),
+            (lambda states: [noisy(s) for s in states], {"takes": "states"}),
+            (lambda histories: [noisy(h) for h in histories], {"takes": "histories"}),
+            (centred, {"takes": "states"}),
+            (half, {"features": lambda x: {"u": random.random()}}),
+        )
+    ),
 )
-def test_what_answers_otherwise_the_second_time_is_refused(
-    policy: Any, options: dict[str, Any], regime: Any
-) -> None:
-    with pytest.raises(InputError, match=r"and asked again .*the same question"):
-        pdai.certify(policy, Words, regime=regime, samples=4_096, **options)
 
 
 def test_a_batch_of_another_size_may_round_otherwise() -> None:
@@ -99,71 +92,68 @@ def fails(*_: Any) -> Any:
     raise KeyError("mine")
 
 
-ENDLESS = other(children=lambda p, s: [s + "a", s + "b"])
-SOON = {"log_z": 0, "samples": 2, "max_states": 10, "seconds": 0.1}
 Z, FEW = {"regime": "Z"}, {"max_states": 5}
 
 
-@pytest.mark.parametrize(
-    ("problem", "options", "words"),
-    [
-        (other(children=fails), {}, r"P: children\(''\) raises KeyError, 'mine' \(.*line \d+\)"),
-        (other(reward=fails), {}, r"P: reward\('aaa'\) raises KeyError"),
-        (other(parents=fails), Z, r"P: parents\('\w+'\) raises KeyError"),
-        (other(parents=lambda p, s: (s,)[:0]), Z, "is .*: give each parent once"),
-        (other(parents=lambda p, s: iter([s[:-1]])), Z, "must be a sequence"),
-        (other(parents=lambda p, s: (s[:-1], "zz")), FEW, "the mass of p_B is not one"),
-        (other(parents=None), FEW, r"has no parents\(state\)"),
-        (ENDLESS, SOON, "P is too large: .* were used up at depth"),
-        (other(log_z=fails), Z, r"P: log_z\(\) raises KeyError"),
-        (other(log_z=lambda p: None), Z, r"P.log_z\(\) is None, .* be a number"),
-        (other(log_z=lambda p: math.nan), Z, r"P.log_z\(\) is nan, .* finite"),
-        (other(log_z=lambda p: 3.1), Z, r"P.log_z\(\) is 3.1, but all rewards .* of 2.99573"),
-        (Words, {"log_z": 3.1, **Z}, "log_z is 3.1, but all rewards of the problem sum to"),
-        (object(), {}, "of type object, has no member 'initial'"),
-        (None, {}, "add --problem"),
-        (Words, {"p_b": fails, **Z}, r"p_b\('\w+'\) raises KeyError"),
-        (Words, {"features": fails}, r"fails\('aaa'\) raises KeyError"),
-        (Words, {"features": lambda x: 0.5}, "is 0.5, a float, but must be a Mapping"),
-        (Words, {"features": lambda x: {"f": "0"}}, "the feature 'f' of 'aaa' is '0', a str"),
-        (Words, {"features": lambda x: {"f": np.uint8(2)}}, r"is 2, but must lie in \[0, 1\]"),
-        (Words, {"features": lambda x: {1: 0.5, "1": 0.7}}, r"names \[1, '1'\], two of which"),
-        (Words, {"features": lambda x: {x: 0.5}}, "unlike those of other states"),
-        (Words, {"features": 5}, "features is 5, but must be a function of 1 argument"),
-        (Words, {"p_b": 5}, "p_b is 5, but must be a function of 1 argument"),
-        (Words, {"gives": "Logits"}, "gives is 'Logits', but must be one of .*: did you mean"),
-        (Words, {"takes": "statez"}, "takes is 'statez', but must be one of .*: did you mean"),
-        (Words, {"regime": "X"}, "regime is 'X', but must be one of 'E', 'Z', 'S', 'N'"),
-        (Words, {**Z, **FEW}, "regime Z needs log Z"),
-        (Words, {"certificate": "c", "regime": "N"}, "a certificate file needs regime E"),
-        (Words, {"tighten": -1}, "tighten is -1, but must be an integer of at least 0"),
-        (Words, {"of": 3}, "of is 3, but only a run has several seeds"),
-        (Words, {"mode_states": "aaa"}, "mode_states is 'aaa', a str, but must be a sequence"),
-        (Words, {"mode_states": ["zzz"]}, "mode_states has 'zzz', which is none of .* 8 terminal"),
-        (Words, {"mode_states": ["aa"]}, "'aa' is not terminal: it has the children"),
-        (Words, {"mode_states": [["a"]]}, r"mode_states\[0\] is .*, a list, but must be a Hash"),
-        (Words, {"target": []}, "target is empty"),
-        (Words, {"target": [["a"]] * 9, "regime": "S"}, "a sample of the target is .* hashable"),
-        (Words, {"target": np.eye(3), "regime": "S"}, "a sample of the target is .* hashable"),
-        (Words, {"log_z": [1.0]}, "log_z is .*: give a number, or a lower and an upper one"),
-        (Words, {"log_z": "3"}, "log_z is '3', a str, but must be a number"),
-        (Words, {"level": "x"}, "level is 'x', a str, but must be a number"),
-        (Words, {"level": True}, "level is True, a bool, but must be a number"),
-        (Words, {"width": "x"}, "width is 'x', a str, but must be a number"),
-        (Words, {"level": 5e-324}, "level is 5e-324, but must lie between 0 and 1"),
-        (Words, {"seed": -1}, "the seed is -1, but must be an integer of at least 0"),
-        (Words, {"seed": "x"}, "seed is 'x', but must be an integer"),
-        (Words, {"samples": 2.5}, "samples is 2.5, but must be an integer"),
-        (Words, {"samples": 1}, "samples is 1"),
-        (Words, {"sample": 99}, "no option of certify 'sample': did you mean samples?"),
-        (Words, {"max_states": 0}, "max_states is 0, but must be an integer of at least 1"),
-    ],
+test_what_is_nearly_right_is_refused_by_name = refuses(
+    lambda problem, options: pdai.certify(half, problem, **options),
+    (other(children=fails), {}, r"P: children\(''\) raises KeyError, 'mine' \(.*line \d+\)"),
+    (other(reward=fails), {}, r"P: reward\('aaa'\) raises KeyError"),
+    (other(parents=fails), Z, r"P: parents\('\w+'\) raises KeyError"),
+    (other(parents=lambda p, s: (s,)[:0]), Z, "is .*: give each parent once"),
+    (other(parents=lambda p, s: iter([s[:-1]])), Z, "must be a sequence"),
+    (other(parents=lambda p, s: (s[:-1], "zz")), FEW, "the mass of p_B is not one"),
+    (other(parents=None), FEW, r"has no parents\(state\)"),
+    (other(log_z=fails), Z, r"P: log_z\(\) raises KeyError"),
+    (other(log_z=lambda p: None), Z, r"P.log_z\(\) is None, .* be a number"),
+    (other(log_z=lambda p: math.nan), Z, r"P.log_z\(\) is nan, .* finite"),
+    (other(log_z=lambda p: 3.1), Z, r"P.log_z\(\) is 3.1, but all rewards .* of 2.99573"),
+    (Words, {"log_z": 3.1, **Z}, "log_z is 3.1, but all rewards of the problem sum to"),
+    (object(), {}, "of type object, has no member 'initial'"),
+    (None, {}, "add --problem"),
+    (Words, {"p_b": fails, **Z}, r"p_b\('\w+'\) raises KeyError"),
+    (Words, {"features": fails}, r"fails\('aaa'\) raises KeyError"),
+    (Words, {"features": lambda x: 0.5}, "is 0.5, a float, but must be a Mapping"),
+    (Words, {"features": lambda x: {"f": "0"}}, "the feature 'f' of 'aaa' is '0', a str"),
+    (Words, {"features": lambda x: {"f": np.uint8(2)}}, r"is 2, but must lie in \[0, 1\]"),
+    (Words, {"features": lambda x: {1: 0.5, "1": 0.7}}, r"names \[1, '1'\], two of which"),
+    (Words, {"features": lambda x: {x: 0.5}}, "unlike those of other states"),
+    (Words, {"features": 5}, "features is 5, but must be a function of 1 argument"),
+    (Words, {"p_b": 5}, "p_b is 5, but must be a function of 1 argument"),
+    (Words, {"gives": "Logits"}, "gives is 'Logits', but must be one of .*: did you mean"),
+    (Words, {"takes": "statez"}, "takes is 'statez', but must be one of .*: did you mean"),
+    (Words, {"regime": "X"}, "regime is 'X', but must be one of 'E', 'Z', 'S', 'N'"),
+    (Words, {**Z, **FEW}, "regime Z needs log Z"),
+    (Words, {"certificate": "c", "regime": "N"}, "a certificate file needs regime E"),
+    (Words, {"tighten": -1}, "tighten is -1, but must be an integer of at least 0"),
+    (Words, {"of": 3}, "of is 3, but only a run has several seeds"),
+    (Words, {"mode_states": "aaa"}, "mode_states is 'aaa', a str, but must be a sequence"),
+    (Words, {"mode_states": ["zzz"]}, "mode_states has 'zzz', which is none of .* 8 terminal"),
+    (Words, {"mode_states": ["aa"]}, "'aa' is not terminal: it has the children"),
+    (Words, {"mode_states": [["a"]]}, r"mode_states\[0\] is .*, a list, but must be a Hash"),
+    (Words, {"target": []}, "target is empty"),
+    (Words, {"target": [["a"]] * 9, "regime": "S"}, "a sample of the target is .* hashable"),
+    (Words, {"target": np.eye(3), "regime": "S"}, "a sample of the target is .* hashable"),
+    (Words, {"log_z": [1.0]}, "log_z is .*: give a number, or a lower and an upper one"),
+    (Words, {"log_z": "3"}, "log_z is '3', a str, but must be a number"),
+    (Words, {"level": "x"}, "level is 'x', a str, but must be a number"),
+    (Words, {"level": True}, "level is True, a bool, but must be a number"),
+    (Words, {"width": "x"}, "width is 'x', a str, but must be a number"),
+    (Words, {"level": 5e-324}, "level is 5e-324, but must lie between 0 and 1"),
+    (Words, {"seed": -1}, "the seed is -1, but must be an integer of at least 0"),
+    (Words, {"seed": "x"}, "seed is 'x', but must be an integer"),
+    (Words, {"samples": 2.5}, "samples is 2.5, but must be an integer"),
+    (Words, {"samples": 1}, "samples is 1"),
+    (Words, {"sample": 99}, "no option of certify 'sample': did you mean samples?"),
+    (Words, {"max_states": 0}, "max_states is 0, but must be an integer of at least 1"),
 )
-def test_what_is_nearly_right_is_refused_by_name(
-    problem: Any, options: dict[str, Any], words: str
-) -> None:
-    with pytest.raises(InputError, match=words):
-        pdai.certify(half, problem, **options)
+
+
+def test_a_problem_without_end_is_refused_when_its_time_is_used_up() -> None:
+    endless = other(children=lambda p, s: [s + "a", s + "b"])
+    soon = {"log_z": 0, "samples": 2, "max_states": 10, "seconds": 0.1}
+    words = "P is too large: .* were used up at depth"
+    refused(words, lambda: pdai.certify(half, endless, **soon), kind=TooLargeError)
 
 
 @pytest.mark.parametrize(

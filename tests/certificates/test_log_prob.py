@@ -17,6 +17,7 @@ from reference import InputError
 from reference.problems import Cell, Grid
 from tests.certificates.problems import Words
 from tests.command_lines import answer
+from tests.refusals import refuses
 
 FAIR = {"a": 1, "b": 1, "c": 2}
 WRONG = {"a": 0.26, "b": 0.25, "c": 0.49}
@@ -79,21 +80,14 @@ def test_where_states_are_not_listed_each_is_followed_back(tmp_path: Path) -> No
             pdai.certify(samples, grid, max_states=9, **more)
 
 
-@pytest.mark.parametrize(
-    ("samples", "options", "message"),
-    [
-        (["a", "b"] * 5, {"log_prob": lambda x: 0.0}, "2 distinct samples sum to 2, more than 1"),
-        (["a", "b"] * 5, {"log_prob": lambda x: math.nan}, "log_prob"),
-        (["a", "b"] * 5, {"log_prob": lambda x: -math.inf}, "log_prob of 'a' is -inf"),
-        (["a", "a", "d"], {"log_prob": log_prob}, "outside of the target"),
-        (lambda state: [1], {"log_prob": log_prob}, "log_prob is of bare samples"),
-    ],
+test_what_is_no_log_probability_is_refused = refuses(
+    lambda samples, options: pdai.certify(samples, law=FAIR, **options),
+    (["a", "b"] * 5, {"log_prob": lambda x: 0.0}, "2 distinct samples sum to 2, more than 1"),
+    (["a", "b"] * 5, {"log_prob": lambda x: math.nan}, "log_prob"),
+    (["a", "b"] * 5, {"log_prob": lambda x: -math.inf}, "log_prob of 'a' is -inf"),
+    (["a", "a", "d"], {"log_prob": log_prob}, "outside of the target"),
+    (lambda state: [1], {"log_prob": log_prob}, "log_prob is of bare samples"),
 )
-def test_what_is_no_log_probability_is_refused(
-    samples: Any, options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(InputError, match=message):
-        pdai.certify(samples, law=FAIR, **options)
 
 
 @pytest.mark.catches(
@@ -203,33 +197,28 @@ def test_a_function_of_encoded_states_and_an_object_of_a_problem() -> None:
     assert pdai.certify(uniform, Words).tv == pytest.approx(Fraction(3, 20), abs=1e-12)
 
 
-@pytest.mark.usefixtures("torch")
-@pytest.mark.parametrize(
-    ("what", "options", "message"),
-    [
-        (Module(1.5), {"law": PAIRS}, "sum to 1.5, more than 1"),
-        (Module(), {"law": {"a": 1}}, "'a' is no number and no tuple of numbers"),
-        (Module(), {}, "no target"),
-        (Module(), {"law": PAIRS, "regime": "Z"}, "give samples, and log_prob="),
-        (Module(), {"law": PAIRS, "certificate": "file"}, "log_prob has none"),
-        (sampler(lambda x: 0.0, encode=list), {"law": FAIR}, r"the shape \(\) for 3 states"),
-        (sampler(iter, encode=list), {"law": FAIR}, r"the shape \(\) for 3 states"),
-        (
-            sampler(lambda xs: np.log2([WRONG[x] for x in xs]), encode=list),
-            {"law": FAIR},
-            "sum to .*, and to 1 in base 2: give natural logarithms",
-        ),
-        (
-            sampler(lambda x: np.log(np.random.default_rng().dirichlet([1] * len(x))), encode=list),
-            {"law": FAIR},
-            "asked again",
-        ),
-        (sampler(lambda x: -np.log([len(x)] * len(x)), encode=list), {"law": FAIR}, "asked again"),
-    ],
+test_what_cannot_be_asked_is_refused = refuses(
+    lambda what, options: pdai.certify(what, **options),
+    (Module(1.5), {"law": PAIRS}, "sum to 1.5, more than 1"),
+    (Module(), {"law": {"a": 1}}, "'a' is no number and no tuple of numbers"),
+    (Module(), {}, "no target"),
+    (Module(), {"law": PAIRS, "regime": "Z"}, "give samples, and log_prob="),
+    (Module(), {"law": PAIRS, "certificate": "file"}, "log_prob has none"),
+    (sampler(lambda x: 0.0, encode=list), {"law": FAIR}, r"the shape \(\) for 3 states"),
+    (sampler(iter, encode=list), {"law": FAIR}, r"the shape \(\) for 3 states"),
+    (
+        sampler(lambda xs: np.log2([WRONG[x] for x in xs]), encode=list),
+        {"law": FAIR},
+        "sum to .*, and to 1 in base 2: give natural logarithms",
+    ),
+    (
+        sampler(lambda x: np.log(np.random.default_rng().dirichlet([1] * len(x))), encode=list),
+        {"law": FAIR},
+        "asked again",
+    ),
+    (sampler(lambda x: -np.log([len(x)] * len(x)), encode=list), {"law": FAIR}, "asked again"),
+    marks=[pytest.mark.usefixtures("torch")],
 )
-def test_what_cannot_be_asked_is_refused(what: Any, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        pdai.certify(what, **options)
 
 
 def test_a_module_of_pytorch_itself() -> None:

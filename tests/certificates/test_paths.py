@@ -9,6 +9,7 @@ import pdai
 from reference.certificates.betting import Interval
 from reference.errors import InputError
 from tests.certificates.problems import other
+from tests.refusals import refuses
 
 # One end by two ways, of which p_F takes one three times as often: TV of trajectories is 1/4.
 AFTER = {"o": ["ox", "oy"], "ox": ["oxy"], "oy": ["oxy"]}
@@ -69,19 +70,11 @@ def test_where_paths_are_not_used_a_note_says_so() -> None:
         assert f"the paths given: not used in regime {regime}" in made.notes
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"paths": 0}, "paths is 0, but must be an integer of at least 1"),
-        (
-            {"paths": 2, "certificate": "x.cert"},
-            "leave the file out, .* without --keep",
-        ),
-    ],
+test_paths_that_cannot_be_drawn_are_refused = refuses(
+    lambda options: certified(**options),
+    ({"paths": 0}, "paths is 0, but must be an integer of at least 1"),
+    ({"paths": 2, "certificate": "x.cert"}, "leave the file out, .* without --keep"),
 )
-def test_paths_that_cannot_be_drawn_are_refused(options: Any, words: str) -> None:
-    with pytest.raises(InputError, match=words):
-        certified(**options)
 
 
 def test_recorded_samples_have_no_other_paths(certify_lines: Any) -> None:

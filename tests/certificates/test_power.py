@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import pdai
-from reference import InputError
 from reference.certificates.power import _wrong_laws
 from tests.command_lines import answer
+from tests.refusals import refuses
 
 KINDS = [
     "half of the values too often, half too seldom",
@@ -77,22 +77,17 @@ def test_a_distance_may_be_any_number() -> None:
     assert json.loads(json.dumps(made.to_json()))["distance"] == 0.5
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({}, "give either the law, or the number"),
-        ({"outcomes": 4, "law": {"a": 1}}, "give either the law, or the number"),
-        ({"outcomes": 1}, "outcomes"),
-        ({"outcomes": 4, "against": {"a": 1}}, "support and against name values"),
-        ({"outcomes": 4, "distance": 0}, "distance is 0, but must lie between 0 and 1"),
-        ({"outcomes": 4, "level": 1}, "level is 1, but must lie between 0 and 1"),
-        ({"outcomes": 4, "level": 1e-310}, "level is 1e-310, but must lie between 0 and 1"),
-        ({"law": {"a": 1}, "against": {"b": 1}}, "has 'b', which is outside of the law"),
-        ({"law": ["a", "b"]}, "law is .*, a list, but must be a str or Path or Mapping"),
-        ({"law": "uniform", "support": 5}, "support is 5"),
-        ({"law": "uniform", "support": [["a"]]}, "not hashable"),
-    ],
+test_a_question_without_an_answer_is_refused = refuses(
+    lambda options: pdai.power(**{"distance": 0.1, **options}),
+    ({}, "give either the law, or the number"),
+    ({"outcomes": 4, "law": {"a": 1}}, "give either the law, or the number"),
+    ({"outcomes": 1}, "outcomes"),
+    ({"outcomes": 4, "against": {"a": 1}}, "support and against name values"),
+    ({"outcomes": 4, "distance": 0}, "distance is 0, but must lie between 0 and 1"),
+    ({"outcomes": 4, "level": 1}, "level is 1, but must lie between 0 and 1"),
+    ({"outcomes": 4, "level": 1e-310}, "level is 1e-310, but must lie between 0 and 1"),
+    ({"law": {"a": 1}, "against": {"b": 1}}, "has 'b', which is outside of the law"),
+    ({"law": ["a", "b"]}, "law is .*, a list, but must be a str or Path or Mapping"),
+    ({"law": "uniform", "support": 5}, "support is 5"),
+    ({"law": "uniform", "support": [["a"]]}, "not hashable"),
 )
-def test_a_question_without_an_answer_is_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        pdai.power(**{"distance": 0.1, **options})

@@ -33,6 +33,7 @@ from fast.parts import LOSSES
 from fast.training.step import Batch, loss_and_gradient
 from pdai.solving.teacher import Teacher
 from reference import History, InputError
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.long
 
@@ -238,22 +239,17 @@ def test_so_do_their_options_and_wrong_ones_where_they_ask_for_enough(
     assert check(loss, **{"instances": FEW[2:], **options}).learns_the_target
 
 
-@pytest.mark.parametrize(
-    ("loss", "options", "message"),
-    [
-        (3, {}, "loss is 3, a int, but must be a Loss"),
-        (Loss(), {}, "derives from TrajectoryLoss"),
-        (Constant((2,)), {}, r"of the shape \(2,\), but must give one number"),
-        (TrajectoryBalance(), {"backward": "of the moon"}, "must be one of 'uniform'"),
-        (TrajectoryBalance(), {"starts": 0}, "starts is 0"),
-        (TrajectoryBalance(), {"seed": -1}, "the seed is -1"),
-        (FlowMatching(), {"backward": "learned"}, "does not read p_B: leave it at 'uniform'"),
-        (FlowMatching(), {"instances": FEW[2:]}, "no instance is left for FlowMatching"),
-    ],
+test_what_is_no_loss_is_refused = refuses(
+    lambda loss, options: check(loss, **options),
+    (3, {}, "loss is 3, a int, but must be a Loss"),
+    (Loss(), {}, "derives from TrajectoryLoss"),
+    (Constant((2,)), {}, r"of the shape \(2,\), but must give one number"),
+    (TrajectoryBalance(), {"backward": "of the moon"}, "must be one of 'uniform'"),
+    (TrajectoryBalance(), {"starts": 0}, "starts is 0"),
+    (TrajectoryBalance(), {"seed": -1}, "the seed is -1"),
+    (FlowMatching(), {"backward": "learned"}, "does not read p_B: leave it at 'uniform'"),
+    (FlowMatching(), {"instances": FEW[2:]}, "no instance is left for FlowMatching"),
 )
-def test_what_is_no_loss_is_refused(loss: Any, options: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        check(loss, **options)
 
 
 def test_a_search_without_time_says_what_it_left_out() -> None:

@@ -24,6 +24,7 @@ from fast.environments import (
 )
 from reference.errors import InputError
 from reference.problems import Grid, Lines
+from tests.refusals import refuses
 
 PROBLEM = Lines.laplaces(5, 2, seed=1)
 
@@ -77,11 +78,6 @@ def test_control_what_rounding_does_not_explain_is_refused(error: float, precisi
         check_environment(Steep(), steep(error, precision))
 
 
-def test_control_a_precision_that_is_none_is_refused() -> None:
-    with pytest.raises(InputError, match="precision is 'float16', but must be one of"):
-        check_environment(Steep(), steep(0.0, "float32"), "float16")  # type: ignore[arg-type]
-
-
 def broken(**methods: Any) -> LinesEnvironment:
     """The environment of the problem with other methods."""
     return type("Broken", (LinesEnvironment,), methods).from_problem(PROBLEM)  # type: ignore[attr-defined, no-any-return]
@@ -113,102 +109,90 @@ def steps_in_floats(self: Any, state: Any, action: Any) -> Any:
     return following._replace(position=following.position * 1.0)
 
 
-@pytest.mark.parametrize(
-    ("methods", "message"),
-    [
-        (
-            {"mask": lambda self, x: USUAL.mask(self, x) & (x.position != 3)},
-            "no action of the environment leads from 'p3'",
-        ),
-        (
-            {
-                "mask": lambda self, x: (
-                    USUAL.mask(self, x) & ~(x.stopped & (jnp.arange(self.actions) == 1))
-                )
-            },
-            "mask.. must allow .* not at 'q0', action 1",
-        ),
-        ({"step": goes_on}, "step.. must stay .* not at 'q0', action 1"),
-        (
-            {"undo": lambda self, x, action: action - 1},
-            "undo.. must give a backward action that is legal",
-        ),
-        (
-            {"undo": lambda self, x, action: jnp.where(action == 0, 1, action)},
-            "undo.. must give a backward action that is legal",
-        ),
-        (
-            {"backward_step": lambda self, x, parent: USUAL.backward_step(self, x, 2 * parent)},
-            "backward_step.. must go back to the parent",
-        ),
-        (
-            {"redo": lambda self, x, parent: jnp.maximum(parent, 1)},
-            "redo.. must give the action that undo",
-        ),
-        (
-            {"observe": lambda self, x: 1 / (4 - x.position[None].astype(jnp.float32))},
-            "observe.. must give finite .* at 'p4', feature 0",
-        ),
-        ({"observe": remembers}, "a step of the program is .*, and asked again"),
-        (
-            {
-                "encode": lambda self, label: USUAL.encode(self, label)._replace(
-                    position=np.int64(label[1:])
-                )
-            },
-            r"encode\('p0'\) gives .*int64",
-        ),
-        (
-            {"decode": lambda self, x: f"p{int(x.position)}"},
-            "'q0', encoded and decoded, is 'p0'",
-        ),
-        ({"step": steps_in_floats}, "step.. gives .*float32"),
-        (
-            {"mask": lambda self, x: USUAL.mask(self, x) if x.stopped else jnp.ones(3, bool)},
-            "mask.. raises TypeError, it reads a traced array",
-        ),
-        (
-            {"mask": lambda self, x: USUAL.mask(self, x).astype(jnp.float32)},
-            r"mask.. gives float32\[3\], but must give an array of shape \(3,\)",
-        ),
-        (
-            {"observe": lambda self, x: USUAL.observe(self, x)[None]},
-            r"observe.. gives float32\[1, 6\], but must give a vector",
-        ),
-        ({"undo": lambda self, x, action: None}, "undo.. gives None"),
-        (
-            {"__annotations__": {"name": str}, "name": "lines"},
-            "a field holds 'lines', which is no array",
-        ),
-        ({"is_graded": True}, "is_graded is True, but not every trajectory has 6 steps"),
-        (
-            {"random_terminal": lambda self, key: self.initial()},
-            "random_terminal.. gives 'p0', which is no terminal state",
-        ),
-        (
-            {"random_terminal": lambda self, key: self.step(self.initial(), jnp.int32(0))},
-            "random_terminal.. never gives 'q1' in 4,096 draws",
-        ),
-    ],
+test_control_a_broken_rule_is_named = refuses(
+    lambda methods: check_environment(PROBLEM, broken(**methods)),
+    (
+        {"mask": lambda self, x: USUAL.mask(self, x) & (x.position != 3)},
+        "no action of the environment leads from 'p3'",
+    ),
+    (
+        {
+            "mask": lambda self, x: (
+                USUAL.mask(self, x) & ~(x.stopped & (jnp.arange(self.actions) == 1))
+            )
+        },
+        "mask.. must allow .* not at 'q0', action 1",
+    ),
+    ({"step": goes_on}, "step.. must stay .* not at 'q0', action 1"),
+    (
+        {"undo": lambda self, x, action: action - 1},
+        "undo.. must give a backward action that is legal",
+    ),
+    (
+        {"undo": lambda self, x, action: jnp.where(action == 0, 1, action)},
+        "undo.. must give a backward action that is legal",
+    ),
+    (
+        {"backward_step": lambda self, x, parent: USUAL.backward_step(self, x, 2 * parent)},
+        "backward_step.. must go back to the parent",
+    ),
+    (
+        {"redo": lambda self, x, parent: jnp.maximum(parent, 1)},
+        "redo.. must give the action that undo",
+    ),
+    (
+        {"observe": lambda self, x: 1 / (4 - x.position[None].astype(jnp.float32))},
+        "observe.. must give finite .* at 'p4', feature 0",
+    ),
+    ({"observe": remembers}, "a step of the program is .*, and asked again"),
+    (
+        {
+            "encode": lambda self, label: USUAL.encode(self, label)._replace(
+                position=np.int64(label[1:])
+            )
+        },
+        r"encode\('p0'\) gives .*int64",
+    ),
+    ({"decode": lambda self, x: f"p{int(x.position)}"}, "'q0', encoded and decoded, is 'p0'"),
+    ({"step": steps_in_floats}, "step.. gives .*float32"),
+    (
+        {"mask": lambda self, x: USUAL.mask(self, x) if x.stopped else jnp.ones(3, bool)},
+        "mask.. raises TypeError, it reads a traced array",
+    ),
+    (
+        {"mask": lambda self, x: USUAL.mask(self, x).astype(jnp.float32)},
+        r"mask.. gives float32\[3\], but must give an array of shape \(3,\)",
+    ),
+    (
+        {"observe": lambda self, x: USUAL.observe(self, x)[None]},
+        r"observe.. gives float32\[1, 6\], but must give a vector",
+    ),
+    ({"undo": lambda self, x, action: None}, "undo.. gives None"),
+    (
+        {"__annotations__": {"name": str}, "name": "lines"},
+        "a field holds 'lines', which is no array",
+    ),
+    ({"is_graded": True}, "is_graded is True, but not every trajectory has 6 steps"),
+    (
+        {"random_terminal": lambda self, key: self.initial()},
+        "random_terminal.. gives 'p0', which is no terminal state",
+    ),
+    (
+        {"random_terminal": lambda self, key: self.step(self.initial(), jnp.int32(0))},
+        "random_terminal.. never gives 'q1' in 4,096 draws",
+    ),
 )
-def test_control_a_broken_rule_is_named(methods: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        check_environment(PROBLEM, broken(**methods))
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "message"),
-    [
-        ("horizon", 7, "horizon is 7, but the longest trajectory has 6 steps"),
-        ("horizon", 6.0, "horizon is 6.0, but must be an integer"),
-        ("parents", 0, "parents is 0, but must be an integer of at least 1"),
-        ("actions", 4, "action 3 .* leads to a state that is not"),
-    ],
+test_control_a_wrong_number_is_named = refuses(
+    lambda number: check_environment(
+        PROBLEM, dataclasses.replace(make_environment(PROBLEM), **number)
+    ),
+    ({"horizon": 7}, "horizon is 7, but the longest trajectory has 6 steps"),
+    ({"horizon": 6.0}, "horizon is 6.0, but must be an integer"),
+    ({"parents": 0}, "parents is 0, but must be an integer of at least 1"),
+    ({"actions": 4}, "action 3 .* leads to a state that is not"),
 )
-def test_control_a_wrong_number_is_named(field: str, value: Any, message: str) -> None:
-    environment = dataclasses.replace(make_environment(PROBLEM), **{field: value})
-    with pytest.raises(InputError, match=message):
-        check_environment(PROBLEM, environment)
 
 
 def test_environments_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,20 +214,15 @@ def test_environments_are_found_by_name(tmp_path: Path, monkeypatch: pytest.Monk
         load_environment("my_lines:Unfinished", PROBLEM)
 
 
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ("", "does not name an environment"),
-        ("no_such_module:Name", "No module named 'no_such_module'"),
-        ("fast.environments:NoSuchName", "NoSuchName"),
-        ("fast.environments:make_environment", "must give an AbstractEnvironment"),
-        ("fast.environments:GridEnvironment", "does not make an environment of the problem Lines"),
-        ("fast.environments:AbstractEnvironment", "must give an AbstractEnvironment"),
-    ],
+test_what_names_no_environment_is_refused = refuses(
+    lambda spec: load_environment(spec, PROBLEM),
+    ("", "does not name an environment"),
+    ("no_such_module:Name", "No module named 'no_such_module'"),
+    ("fast.environments:NoSuchName", "NoSuchName"),
+    ("fast.environments:make_environment", "must give an AbstractEnvironment"),
+    ("fast.environments:GridEnvironment", "does not make an environment of the problem Lines"),
+    ("fast.environments:AbstractEnvironment", "must give an AbstractEnvironment"),
 )
-def test_what_names_no_environment_is_refused(spec: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        load_environment(spec, PROBLEM)
 
 
 def test_an_environment_is_checked_in_float64_as_well() -> None:
@@ -253,6 +232,8 @@ def test_an_environment_is_checked_in_float64_as_well() -> None:
         pdai.check(Subsets)
     with pytest.raises(InputError, match="only an environment is checked in a precision"):
         pdai.check(Renyi, precision="float64")
+    with pytest.raises(InputError, match="precision is 'float16', but must be one of"):
+        check_environment(Steep(), steep(0.0, "float32"), "float16")  # type: ignore[arg-type]
 
 
 class Rough(Subsets):

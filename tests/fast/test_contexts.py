@@ -34,6 +34,7 @@ from reference.errors import InputError
 from reference.loading import as_problem
 from reference.problems import Grid, InContext, contexts_of, enumerate_rewards
 from tests.command_lines import parameters
+from tests.refusals import refuses
 
 
 class Chains:
@@ -85,7 +86,8 @@ def changed(**members: Any) -> Any:
     return type("Changed", (Chains,), members)()
 
 
-MISTAKES: list[tuple[Any, str, str]] = [
+test_contexts_that_make_no_problem_are_refused = refuses(
+    as_problem,
     (changed(contexts=()), "", "contexts is empty.* list some"),
     (changed(contexts={1, 2}), "", "must be a tuple of contexts"),
     (changed(contexts=(1, 2, 1)), "", "two contexts have the name '1'"),
@@ -97,13 +99,7 @@ MISTAKES: list[tuple[Any, str, str]] = [
     (changed(log_reward=lambda self, terminal, context: 0), "", "both reward and log_reward"),
     (Chains(), "3", "no context of Chains '3'.* There are -1, 0, 2, 1"),
     (Grid.minimal(), "3", "no conditional problem"),
-]
-
-
-@pytest.mark.parametrize(("problem", "context", "words"), MISTAKES)
-def test_contexts_that_make_no_problem_are_refused(problem: Any, context: str, words: str) -> None:
-    with pytest.raises(InputError, match=words):
-        as_problem(problem, context)
+)
 
 
 def test_a_conditional_problem_alone_has_no_law() -> None:
@@ -141,20 +137,21 @@ def test_an_environment_that_hides_its_context_is_refused() -> None:
 
 
 SMALL: dict[str, Any] = {"parameters": 5_000, "batch": 24, "evaluations": 1, "max_states": 1_000}
-REFUSED: list[tuple[dict[str, Any], str]] = [
+
+
+def trainer_in_contexts(options: dict[str, Any]) -> object:
+    config = configure("custom", problem="tests.fast.test_contexts:Chains", **{**SMALL, **options})
+    return make_trainer(config, config.environment_or_contexts())
+
+
+test_parts_that_know_one_target_are_refused = refuses(
+    trainer_in_contexts,
     ({"batch": 2}, "batch is 2 for 3 contexts"),
     ({"loss": "log_variance", "batch": 5}, "at least 6"),
     ({"dynamics": "gaussian"}, "dynamics gaussian with 3 contexts"),
     ({"dynamics": "gru", "p_b": "lifted"}, "p_b lifted with 3 contexts"),
     ({"table_rows": 8}, "tables by state with 3 contexts"),
-]
-
-
-@pytest.mark.parametrize(("options", "words"), REFUSED)
-def test_parts_that_know_one_target_are_refused(options: dict[str, Any], words: str) -> None:
-    config = configure("custom", problem="tests.fast.test_contexts:Chains", **{**SMALL, **options})
-    with pytest.raises(InputError, match=words):
-        make_trainer(config, config.environment_or_contexts())
+)
 
 
 def distances(contexts: Contexts, policy: Any) -> list[float]:

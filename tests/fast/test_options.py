@@ -15,6 +15,7 @@ from fast.tasks import TASKS
 from fast.training.compose import FIXED, FORMAT, TrainConfig, configure, from_json, to_json
 from reference import InputError, enumerate_dag
 from tests.fast.test_matrix import SMALL
+from tests.refusals import refuses
 
 SHIPPED = [name for name in TASKS if name not in ("pho4", "qm9")]
 # A task of the user's own has no default problem.
@@ -27,100 +28,85 @@ def test_configurations_survive_json(name: str) -> None:
     assert from_json(to_json(config), "config.json") == config
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"format": 99}, "format 99, but this version of pdai reads format 4"),
-        ({"task": "chess"}, "the task is 'chess', but known are"),
-        ({"colour": "red"}, r"unknown \['colour'\]"),
-        ({"heads": 2}, r"unknown \['heads'\]"),
-        ({"task": ["lines"]}, r"the task is \['lines'\], but known are"),
-        ({"steps": "100"}, r"config\.json: OptimiserOptions: steps is '100', but must be an int"),
-        ({"peaks": None}, r"config\.json: LinesTask: peaks is None, but must be a tuple"),
-        ({"frozen": 7}, r"config\.json: Factors: frozen is 7, but must be a tuple"),
-        ({"frozen": [7]}, r"config\.json: Factors: frozen\[0\] is 7, but must be a pathlib.Path"),
-        ({"seed": "a"}, r"config\.json: RunOptions: seed is 'a', but must be an integer"),
-        ({"dynamics": "Markov"}, r"config\.json: dynamics is 'Markov', but must be one of"),
-        ({"dynamics": 3}, r"config\.json: dynamics is 3, but must be a DynamicsOptions"),
-        ({"steps": 0}, r"config\.json: steps is 0, but must be at least 1"),
-        ({"out": "runs"}, r"config\.json has the wrong fields"),
-    ],
+test_foreign_configurations_are_refused = refuses(
+    lambda change: from_json({**to_json(configure("lines")), **change}, "config.json"),
+    ({"format": 99}, "format 99, but this version of pdai reads format 4"),
+    ({"task": "chess"}, "the task is 'chess', but known are"),
+    ({"colour": "red"}, r"unknown \['colour'\]"),
+    ({"heads": 2}, r"unknown \['heads'\]"),
+    ({"task": ["lines"]}, r"the task is \['lines'\], but known are"),
+    ({"steps": "100"}, r"config\.json: OptimiserOptions: steps is '100', but must be an int"),
+    ({"peaks": None}, r"config\.json: LinesTask: peaks is None, but must be a tuple"),
+    ({"frozen": 7}, r"config\.json: Factors: frozen is 7, but must be a tuple"),
+    ({"frozen": [7]}, r"config\.json: Factors: frozen\[0\] is 7, but must be a pathlib.Path"),
+    ({"seed": "a"}, r"config\.json: RunOptions: seed is 'a', but must be an integer"),
+    ({"dynamics": "Markov"}, r"config\.json: dynamics is 'Markov', but must be one of"),
+    ({"dynamics": 3}, r"config\.json: dynamics is 3, but must be a DynamicsOptions"),
+    ({"steps": 0}, r"config\.json: steps is 0, but must be at least 1"),
+    ({"out": "runs"}, r"config\.json has the wrong fields"),
 )
-def test_foreign_configurations_are_refused(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        from_json({**to_json(configure("lines")), **change}, "config.json")
+
+
+def test_a_configuration_without_some_options_is_refused() -> None:
     with pytest.raises(InputError, match="missing"):
         from_json({"format": FORMAT, "task": "lines"}, "config.json")
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"steps": 0}, "steps is 0, but must be at least 1"),
-        (
-            {"loss": "log_variance", "batch": 1},
-            "batch is 1, but must be at least 2: log_variance compares trajectories",
-        ),
-        ({"batch": 0}, "batch is 0, but must be at least 1"),
-        ({"loss": "subtb", "subtb_lambda": 0.0}, r"subtb_lambda is 0.0, but must lie in \(0, 1\]"),
-        ({"loss": "subtb", "subtb_lambda": 1.5}, "subtb_lambda is 1.5"),
-        ({"temperature": 0.0}, "temperature is 0.0, but must be positive"),
-        ({"loss": "fm"}, "loss fm with dynamics gru: flow matching sums over all parents"),
-        ({"dynamics": "markov", "p_b": "lifted"}, "there is no latent to read"),
-        ({"p_b": "lifted", "replay": "reward"}, "a lifted p_b does not allow"),
-        ({"dynamics": "markov", "loss": "fm", "p_b": "learned"}, "fm has no backward policy"),
-        ({"replay": "uniform", "replay_share": 0.001}, "leave some of both"),
-        ({"replay": "uniform", "replay_share": 1.0}, "must lie strictly between 0 and 1"),
-        ({"replay": "uniform", "replay_capacity": 0}, "replay_capacity is 0, but must be at least"),
-        (
-            {"replay": "uniform", "replay_share": 0.1, "devices": 2},
-            "replay draws 13 of the 128 .*2",
-        ),
-        ({"devices": 3}, "batch is 128, which 3 devices cannot share"),
-        ({"epsilon": 1.5}, "epsilon is 1.5, but must lie"),
-        ({"learning_rate": float("nan")}, "learning_rate is nan"),
-        ({"learning_rate": -1.0}, "learning_rate is -1.0"),
-        ({"loss": "tb", "log_z_learning_rate": 0.0}, "log_z_learning_rate is 0.0, but must be pos"),
-        ({"task": "six6", "exponent": 0}, "exponent is 0"),
-        ({"seed": -1}, "seed is -1 and seeds is 1, but all seeds must be at least 0 and below"),
-        ({"seed": 2**31}, "seed is 2147483648 and seeds is 1, but all seeds must be"),
-        ({"seed": 2**31 - 2, "seeds": 3}, "seed is 2147483646 and seeds is 3"),
-        ({"task": "six6", "items": 5}, "items is an option of sets, and not of six6"),
-        ({"colour": "red"}, "there is no option 'colour'"),
-        ({"dynamic": "gru"}, "there is no option 'dynamic': did you mean dynamics?"),
-        (
-            {"task": "six6", "step": 9},
-            "is an option of lines, and not of six6: did you mean steps?",
-        ),
-        ({"dynamics": "Markov"}, "dynamics is 'Markov', but must be one of .*'srwm'"),
-        ({"peaks": (3, 5)}, r"peaks is \(3, 5\) with target laplaces, .* use the other target"),
-        ({"target": "sparse", "length": 20, "target_seed": 4}, "target_seed is 4 with target spar"),
-        ({"loss": "trajectory_balance"}, "loss is 'trajectory_balance', but must be one of 'db'"),
-        ({"schedule": "linear"}, "schedule is 'linear', but must be one of 'cosine', 'constant'"),
-        ({"precision": "f64"}, "precision is 'f64', but must be one of 'float32', 'float64'"),
-        ({"replay": None}, "replay is None, but must be a NoReplay"),
-        ({"p_b": "none"}, "p_b is 'none', but must be one of 'learned'"),
-        ({"loss": GRUOptions()}, "loss is GRUOptions.*, but must be a Loss"),
-        ({"loss": "reference.problems:Grid"}, "loss is .*Grid.*, but must be a Loss"),
-        ({"loss": "nowhere:It"}, "'nowhere' cannot be imported"),
-        ({"penalty": "cube"}, "penalty is 'cube', but must be one of 'square'"),
-        ({"steps": "100"}, "steps is '100', but must be an integer"),
-        ({"batch": 12.5}, "batch is 12.5, but must be an integer"),
-        ({"seeds": True}, "seeds is True, but must be an integer"),
-        ({"learning_rate": "fast"}, "learning_rate is 'fast', but must be a number"),
-        ({"temperature": True}, "temperature is True, but must be a number"),
-        ({"skip": 1}, "skip is 1, but must be True or False"),
-        ({"peaks": 3}, r"peaks is 3, but must be a tuple"),
-        ({"peaks": (2, 20.0)}, r"peaks\[1\] is 20.0, but must be an integer"),
-        ({"frozen": (7,)}, r"frozen\[0\] is 7, but must be a pathlib.Path"),
-        ({"out": 7}, "out is 7, but must be a pathlib.Path"),
-    ],
+test_impossible_options_and_those_of_another_type_are_refused = refuses(
+    lambda options: configure(**{"task": "lines", "dynamics": "gru", **options}),
+    ({"steps": 0}, "steps is 0, but must be at least 1"),
+    (
+        {"loss": "log_variance", "batch": 1},
+        "batch is 1, but must be at least 2: log_variance compares trajectories",
+    ),
+    ({"batch": 0}, "batch is 0, but must be at least 1"),
+    ({"loss": "subtb", "subtb_lambda": 0.0}, r"subtb_lambda is 0.0, but must lie in \(0, 1\]"),
+    ({"loss": "subtb", "subtb_lambda": 1.5}, "subtb_lambda is 1.5"),
+    ({"temperature": 0.0}, "temperature is 0.0, but must be positive"),
+    ({"loss": "fm"}, "loss fm with dynamics gru: flow matching sums over all parents"),
+    ({"dynamics": "markov", "p_b": "lifted"}, "there is no latent to read"),
+    ({"p_b": "lifted", "replay": "reward"}, "a lifted p_b does not allow"),
+    ({"dynamics": "markov", "loss": "fm", "p_b": "learned"}, "fm has no backward policy"),
+    ({"replay": "uniform", "replay_share": 0.001}, "leave some of both"),
+    ({"replay": "uniform", "replay_share": 1.0}, "must lie strictly between 0 and 1"),
+    ({"replay": "uniform", "replay_capacity": 0}, "replay_capacity is 0, but must be at least"),
+    ({"replay": "uniform", "replay_share": 0.1, "devices": 2}, "replay draws 13 of the 128 .*2"),
+    ({"devices": 3}, "batch is 128, which 3 devices cannot share"),
+    ({"epsilon": 1.5}, "epsilon is 1.5, but must lie"),
+    ({"learning_rate": float("nan")}, "learning_rate is nan"),
+    ({"learning_rate": -1.0}, "learning_rate is -1.0"),
+    ({"loss": "tb", "log_z_learning_rate": 0.0}, "log_z_learning_rate is 0.0, but must be pos"),
+    ({"task": "six6", "exponent": 0}, "exponent is 0"),
+    ({"seed": -1}, "seed is -1 and seeds is 1, but all seeds must be at least 0 and below"),
+    ({"seed": 2**31}, "seed is 2147483648 and seeds is 1, but all seeds must be"),
+    ({"seed": 2**31 - 2, "seeds": 3}, "seed is 2147483646 and seeds is 3"),
+    ({"task": "six6", "items": 5}, "items is an option of sets, and not of six6"),
+    ({"colour": "red"}, "there is no option 'colour'"),
+    ({"dynamic": "gru"}, "there is no option 'dynamic': did you mean dynamics?"),
+    ({"task": "six6", "step": 9}, "is an option of lines, and not of six6: did you mean steps?"),
+    ({"dynamics": "Markov"}, "dynamics is 'Markov', but must be one of .*'srwm'"),
+    ({"peaks": (3, 5)}, r"peaks is \(3, 5\) with target laplaces, .* use the other target"),
+    ({"target": "sparse", "length": 20, "target_seed": 4}, "target_seed is 4 with target spar"),
+    ({"loss": "trajectory_balance"}, "loss is 'trajectory_balance', but must be one of 'db'"),
+    ({"schedule": "linear"}, "schedule is 'linear', but must be one of 'cosine', 'constant'"),
+    ({"precision": "f64"}, "precision is 'f64', but must be one of 'float32', 'float64'"),
+    ({"replay": None}, "replay is None, but must be a NoReplay"),
+    ({"p_b": "none"}, "p_b is 'none', but must be one of 'learned'"),
+    ({"loss": GRUOptions()}, "loss is GRUOptions.*, but must be a Loss"),
+    ({"loss": "reference.problems:Grid"}, "loss is .*Grid.*, but must be a Loss"),
+    ({"loss": "nowhere:It"}, "'nowhere' cannot be imported"),
+    ({"penalty": "cube"}, "penalty is 'cube', but must be one of 'square'"),
+    ({"steps": "100"}, "steps is '100', but must be an integer"),
+    ({"batch": 12.5}, "batch is 12.5, but must be an integer"),
+    ({"seeds": True}, "seeds is True, but must be an integer"),
+    ({"learning_rate": "fast"}, "learning_rate is 'fast', but must be a number"),
+    ({"temperature": True}, "temperature is True, but must be a number"),
+    ({"skip": 1}, "skip is 1, but must be True or False"),
+    ({"peaks": 3}, r"peaks is 3, but must be a tuple"),
+    ({"peaks": (2, 20.0)}, r"peaks\[1\] is 20.0, but must be an integer"),
+    ({"frozen": (7,)}, r"frozen\[0\] is 7, but must be a pathlib.Path"),
+    ({"out": 7}, "out is 7, but must be a pathlib.Path"),
 )
-def test_impossible_options_and_those_of_another_type_are_refused(
-    options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(InputError, match=message):
-        configure(**{"task": "lines", "dynamics": "gru", **options})
 
 
 def homeless() -> list[tuple[str, str, str, str]]:

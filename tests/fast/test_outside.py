@@ -34,6 +34,7 @@ from fast.training.compose import configure, from_json, to_json
 from reference.errors import InputError
 from reference.problems import Lines
 from tests.command_lines import parameters
+from tests.refusals import refused, refuses
 
 ROOT = Path(__file__).parents[2]
 SMALL: dict[str, Any] = {"steps": 400, "batch": 32, "parameters": 8_000}
@@ -184,13 +185,10 @@ MISTAKES: list[tuple[str, Any, str]] = [
 
 @pytest.mark.parametrize(("part", "made", "why"), MISTAKES, ids=str)
 def test_a_part_with_a_mistake_is_refused_before_there_is_a_folder(
-    part: str, made: Any, why: str, tmp_path: Path
+    part: str, made: Any, why: str
 ) -> None:
-    with pytest.raises(InputError, match=why):
-        pdai.check(made)
-    with pytest.raises(InputError, match=why):
-        pdai.train(Necklaces, out=tmp_path / "r", **{part: made})
-    assert not (tmp_path / "r").exists()
+    refused(why, pdai.check, made)
+    refused(why, lambda: pdai.train(Necklaces, **{part: made}))
 
 
 @dataclass(frozen=True)
@@ -371,22 +369,14 @@ class NoDynamics:
         pass
 
 
-@pytest.mark.parametrize(
-    ("options", "why"),
-    [
-        ({"loss": "examples.renyi:Missing"}, "has no attribute"),
-        ({"loss": Incomplete}, r"(abstract class|missing 1 required).*define the method"),
-        ({"loss": Incomplete, "weight": 1.0}, "abstract class.*define the method"),
-        ({"dynamics": NoDynamics}, "must give an AbstractDynamics"),
-        ({"p_b": NoDynamics}, "must give an AbstractBackwardPolicy"),
-    ],
+test_what_is_no_part_or_cannot_be_made_is_refused_by_name = refuses(
+    lambda options: pdai.train(Necklaces, **QUICK, **options),
+    ({"loss": "examples.renyi:Missing"}, "has no attribute"),
+    ({"loss": Incomplete}, r"(abstract class|missing 1 required).*define the method"),
+    ({"loss": Incomplete, "weight": 1.0}, "abstract class.*define the method"),
+    ({"dynamics": NoDynamics}, "must give an AbstractDynamics"),
+    ({"p_b": NoDynamics}, "must give an AbstractBackwardPolicy"),
 )
-def test_what_is_no_part_or_cannot_be_made_is_refused_by_name(
-    options: dict[str, Any], why: str, tmp_path: Path
-) -> None:
-    with pytest.raises(InputError, match=why):
-        pdai.train(Necklaces, out=tmp_path / "run", **QUICK, **options)
-    assert not (tmp_path / "run").exists()
 
 
 def test_the_budget_of_tables_grows_with_the_states() -> None:

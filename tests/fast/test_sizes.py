@@ -15,27 +15,18 @@ from fast.training.compose import configure
 from fast.training.trainer import program_memory
 from reference import InputError
 from tests.made_up_runs import tiny_run
+from tests.refusals import refuses
 
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"batch": 10**12}, r"batches of 1000000000000 trajectories .* take at least .* GiB"),
-        ({"batch": 10**20}, r"batch is 1000\d+, but must be below 2\^53"),
-        ({"replay": "uniform", "replay_capacity": 10**12}, r"a replay buffer of .* GiB"),
-        ({"seeds": 10**8}, r"for each of 100000000 seeds, take at least"),
-        ({"hidden_layers": 10**6}, "hidden_layers is 1000000, but must lie from 0 to 100"),
-        ({"dynamics": "gru", "latent_size": 10**7}, "100000000000000 parameters, take at least"),
-        ({"parameters": 10**13}, "10000000000000 parameters, take at least"),
-    ],
-    ids=str,
+test_sizes_are_refused_before_work_begins = refuses(
+    lambda options: train(configure("grid", side=4, **options)),
+    ({"batch": 10**12}, r"batches of 1000000000000 trajectories .* take at least .* GiB"),
+    ({"batch": 10**20}, r"batch is 1000\d+, but must be below 2\^53"),
+    ({"replay": "uniform", "replay_capacity": 10**12}, r"a replay buffer of .* GiB"),
+    ({"seeds": 10**8}, r"for each of 100000000 seeds, take at least"),
+    ({"hidden_layers": 10**6}, "hidden_layers is 1000000, but must lie from 0 to 100"),
+    ({"dynamics": "gru", "latent_size": 10**7}, "100000000000000 parameters, take at least"),
+    ({"parameters": 10**13}, "10000000000000 parameters, take at least"),
 )
-def test_sizes_are_refused_before_work_begins(
-    options: dict[str, Any], message: str, tmp_path: Path
-) -> None:
-    with pytest.raises(InputError, match=message):
-        train(configure("grid", side=4, **options, out=tmp_path / "run"))
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_states_that_memory_does_not_hold_are_not_enumerated() -> None:

@@ -21,6 +21,7 @@ from fast.training.trainer import make_trainer
 from pdai.distributed.plan import Distributed
 from pdai.run import Run
 from reference import InputError
+from tests.refusals import refuses
 
 SMALL: dict[str, Any] = {
     "length": 4, "parameters": 600, "batch": 16, "latent_size": 2, "checkpoint_every": 100,
@@ -112,39 +113,40 @@ def test_a_covariance_that_is_none_is_refused(covariance: Any, message: str) -> 
             make()
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"sigma": 0.0}, "sigma is 0.0"),
-        ({"sigma": -1.0}, "without noise the latent has no density"),
-        ({"sigma": float("nan")}, "without noise the latent has no density"),
-        ({"mu": (1.0,)}, "mu is (1.0,), but must be 8 finite numbers"),
-        ({"gradient": "reparameterised"}, "epsilon 0.05 and temperature 1.0: it is the gradient"),
-        (
-            {"gradient": "reparameterised", "epsilon": 0.0, "temperature": 2.0},
-            "so it needs --epsilon 0 and --temperature 1",
-        ),
-        (
-            {"gradient": "reparameterised", "dynamics": "gaussian-mean", "epsilon": 0.0},
-            "dynamics gaussian-mean, which has no such option: it belongs to --dynamics gaussian;",
-        ),
-        ({"dynamics": "gaussian-mean", "mu": (0.5,) * 8}, "it belongs to --dynamics gaussian;"),
-        ({"dynamics": "gru", "sigma": 0.5}, "it belongs to --dynamics gaussian or gaussian-mean"),
-        ({"components": 0}, "components is 0, but must be at least 1"),
-        ({"latent_size": 0}, "latent_size is 0, but must be at least 1"),
-        ({"latent_size": 1, "mu": (True,)}, "mu[0] is True, but must be a number"),
-        ({"loss": "db"}, "dynamics gaussian with loss db: it is trained by trajectory balance"),
-        ({"penalty": "huber"}, "with loss tb: it is trained by trajectory balance, of squares"),
-        ({"p_b": "learned"}, "dynamics gaussian with p_b learned"),
-        ({"p_b": "lifted", "dynamics": "gaussian-mean"}, "gaussian-mean with p_b lifted"),
-        ({"replay": "uniform"}, "with replay or several devices"),
-        ({"devices": 2}, "with replay or several devices"),
-        ({"parameters": 3}, "the gaussian policy nearest to it has"),
-    ],
+def started(options: dict[str, Any]) -> object:
+    """The first state of a training with these options."""
+    config = gaussian(**options)
+    return make_trainer(config, make_environment(config.problem())).init()
+
+
+test_what_does_not_go_with_a_latent_is_refused = refuses(
+    started,
+    ({"sigma": 0.0}, "sigma is 0.0"),
+    ({"sigma": -1.0}, "without noise the latent has no density"),
+    ({"sigma": float("nan")}, "without noise the latent has no density"),
+    ({"mu": (1.0,)}, r"mu is \(1.0,\), but must be 8 finite numbers"),
+    ({"gradient": "reparameterised"}, "epsilon 0.05 and temperature 1.0: it is the gradient"),
+    (
+        {"gradient": "reparameterised", "epsilon": 0.0, "temperature": 2.0},
+        "so it needs --epsilon 0 and --temperature 1",
+    ),
+    (
+        {"gradient": "reparameterised", "dynamics": "gaussian-mean", "epsilon": 0.0},
+        "dynamics gaussian-mean, which has no such option: it belongs to --dynamics gaussian;",
+    ),
+    ({"dynamics": "gaussian-mean", "mu": (0.5,) * 8}, "it belongs to --dynamics gaussian;"),
+    ({"dynamics": "gru", "sigma": 0.5}, "it belongs to --dynamics gaussian or gaussian-mean"),
+    ({"components": 0}, "components is 0, but must be at least 1"),
+    ({"latent_size": 0}, "latent_size is 0, but must be at least 1"),
+    ({"latent_size": 1, "mu": (True,)}, r"mu\[0\] is True, but must be a number"),
+    ({"loss": "db"}, "dynamics gaussian with loss db: it is trained by trajectory balance"),
+    ({"penalty": "huber"}, "with loss tb: it is trained by trajectory balance, of squares"),
+    ({"p_b": "learned"}, "dynamics gaussian with p_b learned"),
+    ({"p_b": "lifted", "dynamics": "gaussian-mean"}, "gaussian-mean with p_b lifted"),
+    ({"replay": "uniform"}, "with replay or several devices"),
+    ({"devices": 2}, "with replay or several devices"),
+    ({"parameters": 3}, "the gaussian policy nearest to it has"),
 )
-def test_what_does_not_go_with_a_latent_is_refused(options: Any, message: str) -> None:
-    with pytest.raises(InputError, match=re.escape(message)):
-        make_trainer(config := gaussian(**options), make_environment(config.problem())).init()
 
 
 def test_a_reward_in_factors_is_refused_before_any_run() -> None:

@@ -20,6 +20,7 @@ from fast.training.compose import configure
 from reference.errors import InputError, TooLargeError
 from reference.problems import Grid
 from tests.command_lines import python
+from tests.refusals import refuses
 
 CHILDREN = {
     "door": ("shelf", "till", "window"),
@@ -167,20 +168,15 @@ def test_children_without_an_order_are_refused() -> None:
         TabularEnvironment.from_problem(Unordered())
 
 
-@pytest.mark.parametrize(
-    ("features", "message"),
-    [
-        (lambda label: 3, r"features\('door'\) is 3, but must be a list"),
-        (lambda label: [], "at least one"),
-        (lambda label: [1.0] * len(label), r"features\('shelf'\) is .* as many for every state"),
-        (lambda label: label, "is 'd', a str"),
-        (lambda label: [float("nan")], "is nan"),
-        (lambda label: [1e39], "that float32 can hold"),
-    ],
+test_features_that_no_network_could_read_are_refused = refuses(
+    lambda features: TabularEnvironment.from_problem(Shop(), features),
+    (lambda label: 3, r"features\('door'\) is 3, but must be a list"),
+    (lambda label: [], "at least one"),
+    (lambda label: [1.0] * len(label), r"features\('shelf'\) is .* as many for every state"),
+    (lambda label: label, "is 'd', a str"),
+    (lambda label: [float("nan")], "is nan"),
+    (lambda label: [1e39], "that float32 can hold"),
 )
-def test_features_that_no_network_could_read_are_refused(features: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        TabularEnvironment.from_problem(Shop(), features)
 
 
 def test_tables_that_do_not_fit_into_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -177,8 +177,15 @@ def test_what_is_no_solution_is_refused(sample: object, why: str) -> None:
         Literals(3, {}, "it").read(sample)
 
 
+# More digits than Python reads as an integer.
+MANY = "1" * 5_000
+
 # Formulas that are refused, with what is said of them.
 FORMULAS = [
+    (f"p cnf {MANY} 1\n1 0\n", "must be p cnf VARIABLES"),
+    (f"p cnf 3 1\n{MANY} 0\n", "must be literals, and 0"),
+    (f"c p weight {MANY} 1 0\np cnf 1 0\n", "must be c p weight LITERAL DECIMAL 0"),
+    (f"c p weight 1 0.{MANY} 0\np cnf 1 0\n", "must be c p weight LITERAL DECIMAL 0"),
     ("1 0\n", "line 1 is '1 0', but must be p cnf first"),
     ("p sat 3 1\n", "must be p cnf VARIABLES CLAUSES"),
     ("", "has no line p cnf VARIABLES CLAUSES"),
@@ -223,6 +230,8 @@ def test_a_search_ends_in_time(file: Path) -> None:
 
 # Circuits that are refused, with what is said of them.
 CIRCUITS = [
+    (f"nnf 1 0 {MANY}\nL 1\n", "must be nnf NODES EDGES"),
+    (f"nnf 1 0 1\nL {MANY}\n", "must be L LITERAL"),
     ("", "is empty"),
     ("nnf 1 0\nL 1\n", "must be nnf NODES EDGES VARIABLES"),
     ("nnf 2 0 1\nL 1\n", "has 1 nodes, but its header says 2"),
