@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Callable
+from itertools import permutations
 from typing import Any, NamedTuple
 
 import jax
@@ -11,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fast.checking.tabular_policy import LiftedTable, MarkovTable
+from fast.dynamics.arc_scorer import ArcScorer
 from fast.dynamics.attention import Attention
+from fast.dynamics.graph_networks import EdgeScorer, GCNNetwork, TemporalGCNNetwork
 from fast.dynamics.gru import GRU
 from fast.dynamics.head import WithHead
 from fast.dynamics.in_context import StartsInContext
@@ -22,6 +25,7 @@ from fast.dynamics.min_gru import MinGRU
 from fast.dynamics.residual import ResidualBlock
 from fast.dynamics.rnn import RNN
 from fast.dynamics.rotations import haar_bases, rotation_angles
+from fast.dynamics.scorer import AbstractScorer
 from fast.dynamics.self_reference import SelfReferential
 from fast.dynamics.srwm import SRWM
 from fast.dynamics.wrappers import Reset, Skip
@@ -38,10 +42,12 @@ class Equations(NamedTuple):
     read: Callable[[Floats, Any], Floats]
 
 
-BEFORE, AT_START, BACKWARDS = (
+BEFORE, AT_START, BACKWARDS, LATE, TWO_LOOPS = (
     "reads before the update",
     "updates at the initial state",
     "rotates backwards",
+    "evaluates the gate at the new graph",
+    "adds two loops to every node",
 )
 
 
@@ -59,7 +65,12 @@ def follow(equations: Equations, observations: Floats, fault: str = "") -> Float
 def follow_all(layer: Any, observations: Floats, fault: str = "") -> Floats:
     """`y_t` along all trajectories, of the numbers of a layer in float64."""
     numbers = jax.tree.map(lambda leaf: np.asarray(leaf, np.float64), layer)
-    equations = srwm_equations(numbers, True) if fault == BACKWARDS else equations_of(numbers)
+    if fault == BACKWARDS:
+        equations = srwm_equations(numbers, True)
+    elif fault in (LATE, TWO_LOOPS):
+        equations = path_equations(numbers, fault == LATE, 1 + (fault == TWO_LOOPS))
+    else:
+        equations = equations_of(numbers)
     flat = observations.reshape(-1, *observations.shape[-2:])
     outputs = np.array([follow(equations, o, fault) for o in flat])
     return outputs.reshape(*observations.shape[:-1], -1)
@@ -259,6 +270,97 @@ def min_gru_equations(p: MinGRU) -> Equations:
     return Equations(p.start, phi, lambda s, W: W)
 
 
+def adjacency(p: AbstractScorer, s: Floats) -> Floats:
+    """The adjacency matrix in an observation: whole, or without its diagonal and beside more."""
+    n = p.nodes
+    if isinstance(p, EdgeScorer):
+        return s.reshape(n, n)
+    A = np.zeros((n, n))
+    for (u, v), present in zip(permutations(range(n), 2), s, strict=False):
+        A[u, v] = present
+    return A
+
+
+def aggregated(p: Any, H: Floats, A: Floats, v: int, loops: int) -> Floats:
+    """The input of node v: from itself and from the lists of its neighbours."""
+    into, out = ([u for u in range(len(A)) if M[u, v]] for M in (A, A.T))
+
+    def total(nodes: list[int], scale: Floats) -> Floats:
+        return sum((H[u] / scale[u] for u in nodes), np.zeros(H.shape[1]))
+
+    plain = np.ones(len(A))
+    if isinstance(p, ArcScorer):
+        return np.concatenate([H[v], total(into, plain), total(out, plain)])
+    if p.layer == "graphconv":
+        return np.concatenate([H[v], total(into, plain)])
+    degree = loops + A.sum(0)
+    return total([v] * loops + into, np.sqrt(degree[v] * degree))
+
+
+def scores(p: Any, A: Floats, marks: Floats, loops: int = 1) -> Floats:
+    """eq:graphss, for nodes with these columns beside `X`; on DAGs also the logit to stop."""
+    n = p.nodes
+    features = tuple(range(n)) if isinstance(p, ArcScorer) else p.features
+    X = np.equal.outer(features, sorted(set(features))).astype(float)
+
+    def layer(H: Floats, i: int) -> Floats:
+        rows = [aggregated(p, H, A, v, loops) @ p.weights[i] + p.biases[i] for v in range(n)]
+        return np.array(rows)
+
+    f = layer(np.maximum(layer(np.concatenate([X, marks], 1), 0), 0), 1)
+
+    def zeta(u: int, v: int) -> float:
+        U, V = p.ends if isinstance(p, ArcScorer) else np.split(p.hidden, 2)
+        return float(p.readout @ np.maximum(f[u] @ U + f[v] @ V + p.hidden_bias, 0))
+
+    if isinstance(p, ArcScorer):
+        stop = p.stop @ np.maximum(f.mean(0) @ p.pooled + p.pooled_bias, 0)
+        return np.array([*(zeta(u, v) for u, v in permutations(range(n), 2)), stop])
+    if not p.symmetric:
+        return np.array([zeta(u, v) for u, v in p.edges])
+    return np.array([(zeta(u, v) + zeta(v, u)) / 2 for u, v in p.edges])
+
+
+def graph_equations(p: GCNNetwork) -> Equations:
+    """eq:graphss, with what tells nodes apart."""
+
+    def read(s: Floats, W: Any) -> Floats:
+        A = adjacency(p.scorer, s)
+        # Graphs have fewer nodes than the eigenvectors that are taken.
+        marks = {
+            "none": np.zeros((len(A), 0)),
+            "identifiers": np.eye(len(A)),
+            "laplacian": np.linalg.eigh(np.diag(A.sum(0)) - A)[1],
+        }
+        return scores(p.scorer, A, marks[p.marks])
+
+    return Equations(0.0, still, read)
+
+
+def path_equations(p: TemporalGCNNetwork, late: bool = False, loops: int = 1) -> Equations:
+    """eq:pdgraphss and ex. Graphs, with m in the first row of W and A in the others."""
+    is_directed = isinstance(p.scorer, ArcScorer)
+
+    def degree(A: Floats) -> Floats:
+        total: Floats = A.sum(0) + (A.sum(1) if is_directed else 0)
+        return total
+
+    def phi(s: Floats, W: Floats) -> Floats:
+        A, new = W[1:], adjacency(p.scorer, s)
+        gated = new if late or p.update == "example" else A
+        alpha = 1.0 if p.gate == "constant" else 1 / (1 + degree(gated).sum() / 2)
+        change = 0 * A if p.update == "example" else new - A
+        return np.vstack([alpha * (degree(new) - degree(A)), change])
+
+    def read(s: Floats, W: Floats) -> Floats:
+        return scores(p.scorer, adjacency(p.scorer, s), W[0][:, None], loops)
+
+    start = np.zeros((1 + p.scorer.nodes, p.scorer.nodes))
+    for u, v in p.start:
+        start[1 + u, v] = start[1 + v, u] = 1
+    return Equations(start, phi, read)
+
+
 def skip_equations(p: Skip[Any]) -> Equations:
     initial, phi, read = equations_of(p.inner)
     return Equations(initial, phi, lambda s, W: np.concatenate([read(s, W), s]))
@@ -313,6 +415,8 @@ EQUATIONS: dict[type, Callable[[Any], Equations]] = {
     Skip: skip_equations,
     Reset: reset_equations,
     StartsInContext: in_context_equations,
+    GCNNetwork: graph_equations,
+    TemporalGCNNetwork: path_equations,
     WithHead: head_equations,
 }
 

@@ -1,7 +1,10 @@
 """Minimal presets of every problem, and untrained networks on them."""
 
 import functools
-from collections.abc import Callable
+import itertools
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple, get_args
@@ -10,6 +13,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpy.typing as npt
 
 from fast.dynamics.head import HeadOptions
 from fast.dynamics.wrappers import CellOptions
@@ -117,35 +121,37 @@ TABLES: dict[str, Grid | EdgeAddition] = {
 
 PRESETS: dict[str, Problem[Any]] = PROBLEMS | VARIANTS | TABLES
 
-# Environments whose states are seen in another way than any encoding says, with their problems.
-OBSERVED: dict[str, tuple[Any, AbstractEnvironment[Any]]] = {
-    "walk, waves of time": (
-        LazyRandomWalk(1, 3, 2),
-        make_environment(LazyRandomWalk(1, 3, 2), time_code="fourier"),
-    ),
-    "walk, in blocks": (
-        LazyRandomWalk(2, 4, 2),
-        make_environment(LazyRandomWalk(2, 4, 2), coarse=2),
-    ),
-    "grid, in blocks": (Grid(6, 2), make_environment(Grid(6, 2), coarse=4)),
-    "grid, in blocks of integers": (Grid(4, 2), make_environment(Grid(4, 2), "natural", coarse=2)),
-    "strings, last letter": (
-        SyntheticSequences.random(4, 2, "append", seed=4),
-        make_environment(SyntheticSequences.random(4, 2, "append", seed=4), last=1),
-    ),
-    "strings of two ends, last two letters": (
-        SyntheticSequences.random(4, 2, "prepend-append", seed=4),
-        make_environment(SyntheticSequences.random(4, 2, "prepend-append", seed=4), last=2),
-    ),
-    "bits, no word": (
-        BitSequences(("000000", "011011"), 2, "append"),
-        make_environment(BitSequences(("000000", "011011"), 2, "append"), last=0),
-    ),
-    **{
-        f"dags, {order} order, ahead": (problem, make_environment(problem, graph_code="ahead"))
-        for order, problem in DAGS.items()
-    },
+# Problems whose states are seen in another way than any encoding says, and in which.
+SEEN_OTHERWISE: dict[str, tuple[Problem[Any], dict[str, Any]]] = {
+    "walk, waves of time": (LazyRandomWalk(1, 3, 2), {"time_code": "fourier"}),
+    "walk, in blocks": (LazyRandomWalk(2, 4, 2), {"coarse": 2}),
+    "grid, in blocks": (Grid(6, 2), {"coarse": 4}),
+    "grid, in blocks of integers": (Grid(4, 2), {"encoding": "natural", "coarse": 2}),
+    "strings, last letter": (SyntheticSequences.random(4, 2, "append", seed=4), {"last": 1}),
+    "strings of two ends, last two letters": (PROBLEMS["synthetic, prepend-append"], {"last": 2}),
+    "bits, no word": (BitSequences(("000000", "011011"), 2, "append"), {"last": 0}),
+    **{f"dags, {order} order, ahead": (DAGS[order], {"graph_code": "ahead"}) for order in DAGS},
 }
+
+OBSERVED: dict[str, tuple[Any, AbstractEnvironment[Any]]] = {
+    name: (problem, make_environment(problem, **options))
+    for name, (problem, options) in SEEN_OTHERWISE.items()
+}
+
+
+def seen_along(
+    problem: Problem[Any], environment: AbstractEnvironment[Any]
+) -> npt.NDArray[np.float64]:
+    """The observations along four random trajectories, in the last state until all have ended."""
+    rng, trajectories = random.Random(0), []
+    for _ in range(4):
+        trajectories.append([problem.initial])
+        while children := list(problem.children(trajectories[-1][-1])):
+            trajectories[-1].append(rng.choice(children))
+    rows = itertools.zip_longest(*trajectories)
+    by_time = [[s or tau[-1] for s, tau in zip(row, trajectories, strict=True)] for row in rows]
+    observed = [[environment.observe(environment.encode(s)) for s in row] for row in by_time]
+    return np.array(observed, np.float64).swapaxes(0, 1)
 
 
 class Instance(NamedTuple):
@@ -154,6 +160,22 @@ class Instance(NamedTuple):
     problem: Problem[Any]
     environment: AbstractEnvironment[Any]
     enumeration: Enumeration
+
+    @property
+    def ends(self) -> list[Any]:
+        """The labels of the terminal states, in the order of their nodes."""
+        return [self.enumeration.dag.labels[x] for x in self.enumeration.dag.terminals]
+
+    @property
+    def rewards(self) -> dict[Any, Fraction]:
+        """`R(x)` by the label of x."""
+        return dict(zip(self.ends, self.enumeration.rewards, strict=True))
+
+    def counts(self, labels: Iterable[Any]) -> npt.NDArray[np.int64]:
+        """How often each terminal state is among labels of them."""
+        times = Counter(labels)
+        assert times.keys() <= set(self.ends)
+        return np.array([times[label] for label in self.ends])
 
 
 def environment_of(name: str) -> AbstractEnvironment[Any]:

@@ -36,7 +36,9 @@ class Drawn(NamedTuple):
 @eqx.filter_jit
 def _draw(policy: Policy, environment: Any, batch: int, epsilon: Any, seed: Any) -> Drawn:
     draws = uniforms(jax.random.key(seed), environment, batch)
-    drawn, cached = sample_trajectories(policy, environment, draws, Exploration(epsilon))
+    drawn, cached = sample_trajectories(
+        policy, environment, draws, Exploration(epsilon), cache=True
+    )
     return Drawn(drawn, cached, evaluate(policy, environment, drawn))
 
 

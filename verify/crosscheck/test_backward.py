@@ -72,7 +72,7 @@ def test_states_on_the_way_back_are_those_on_the_way_forth() -> None:
     instance = make_instance("grid")
     environment = instance.environment
     policy = random_policy(environment, dynamics="markov")
-    labels = [instance.enumeration.dag.labels[x] for x in instance.enumeration.dag.terminals]
+    labels = instance.ends
     final = jax.tree.map(lambda *leaves: jnp.stack(leaves), *map(environment.encode, labels))
     draws = jax.random.uniform(jax.random.key(2), (environment.horizon, len(labels)))
     drawn = jax.jit(sample_backward)(policy, environment, final, draws)

@@ -42,6 +42,7 @@ from verify.crosscheck import by_hand
 from verify.crosscheck.compare import TOLERANCE, Compiled, distance, tree_distance
 from verify.crosscheck.instances import PROBLEMS, make_instance, random_policy
 from verify.crosscheck.samplers import Exact, draw, make_exact
+from verify.crosscheck.test_losses import by_definition
 
 LOG_Z, EPSILON, BATCH, BATCHES = 0.3, 0.4, 8, 400
 # Of losses that draw random numbers: none of ours does.
@@ -362,9 +363,8 @@ def moved(small: Small, step: float) -> Sampler:
 def test_every_loss_has_the_value_and_gradient_of_the_one_written_by_hand(
     small: Small, loss: str
 ) -> None:
-    options: dict[str, Any] = {"penalty": "log-cosh"}
-    if loss == "subtb":
-        options["subtb_lambda"] = 0.7
+    options: dict[str, Any] = {"subtb_lambda": 0.7} if loss == "subtb" else {}
+    given = LOSSES[loss](penalty="log-cosh", **options)
     environment, trajectories = small.environment, small.batch.trajectories
 
     def by_hand_at(step: float) -> float:
@@ -374,17 +374,11 @@ def test_every_loss_has_the_value_and_gradient_of_the_one_written_by_hand(
             chosen = np.asarray(residuals)[np.asarray(trajectories.active)]
             return float(np.mean([by_hand.log_cosh(r) for r in chosen]))
         steps = jax.tree.map(np.asarray, terms(evaluate, sampler.policy, environment, trajectories))
-        log_z, penalty = float(sampler.log_z), by_hand.log_cosh
-        return {
-            "tb": lambda: by_hand.tb(steps, log_z, penalty),
-            "log_variance": lambda: by_hand.log_variance(by_hand.log_ratio(steps), penalty),
-            "db": lambda: by_hand.db(steps, penalty),
-            "subtb": lambda: by_hand.subtb(steps, 0.7, penalty),
-        }[loss]()
+        return float(by_definition(by_hand, given, steps, float(sampler.log_z)))
 
     with jax.enable_x64(True):
         steps = terms(evaluate, small.sampler.policy, environment, trajectories)
-        compiled, given = Compiled(loss_and_gradient), LOSSES[loss](**options)
+        compiled = Compiled(loss_and_gradient)
         value, log_z, by, *_ = compiled(given, environment, small.sampler, small.batch, KEY)
         compiled(given, environment, moved(small, 0.1), small.batch, KEY)
         slope = flat(by) @ flat(eqx.filter(small.direction, eqx.is_inexact_array))

@@ -1,4 +1,4 @@
-"""Graph networks against the printed equations, and against what colour refinement tells apart."""
+"""Graph networks against what colour refinement tells apart, and their latents and laws."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,8 +21,6 @@ from fast.balance.steps import Steps, evaluate
 from fast.dynamics.base import AbstractDynamics
 from fast.dynamics.graph_networks import (
     Gate,
-    GCNNetwork,
-    TemporalGCNNetwork,
     TemporalGCNOptions,
     graphs_of,
 )
@@ -39,6 +37,7 @@ from reference.errors import InputError
 from reference.problems import EdgeAddition, Graph, Lines
 from reference.problems.graphs import graph
 from verify.crosscheck.instances import filled
+from verify.crosscheck.test_dynamics import GRAPH_NETWORKS
 from verify.lib import forks
 from verify.lib.gnn import (
     Memory,
@@ -57,19 +56,6 @@ WIDTH = 12
 FORKS = {name: make() for name, make in forks.FORKS.items()}
 
 Network = AbstractDynamics[Any]
-
-VARIANTS: dict[str, Callable[..., Network]] = {
-    "markovian": GCNNetwork,
-    "markovian, graphconv": lambda e, w, key: GCNNetwork(e, w, layer="graphconv", key=key),
-    "markovian, ordered": lambda e, w, key: GCNNetwork(e, w, symmetric=False, key=key),
-    "markovian, identifiers": lambda e, w, key: GCNNetwork(e, w, marks="identifiers", key=key),
-    "markovian, laplacian": lambda e, w, key: GCNNetwork(e, w, marks="laplacian", key=key),
-    "temporal": TemporalGCNNetwork,
-    "temporal, graphconv": lambda e, w, key: TemporalGCNNetwork(e, w, layer="graphconv", key=key),
-    "temporal, ordered": lambda e, w, key: TemporalGCNNetwork(e, w, symmetric=False, key=key),
-    "temporal, constant": lambda e, w, key: TemporalGCNNetwork(e, w, gate="constant", key=key),
-    "temporal, example": lambda e, w, key: TemporalGCNNetwork(e, w, update="example", key=key),
-}
 
 DYNAMICS: dict[str, Callable[[EdgeAddition], Dynamics[Graph, Memory]]] = {
     "temporal": TemporalDegree,
@@ -116,7 +102,7 @@ def featured() -> Instance:
 
 def random_networks(name: str, environment: GraphEnvironment, count: int) -> Network:
     """Networks with all weights and biases random, on a leading axis, in the current precision."""
-    shapes = jax.eval_shape(lambda: VARIANTS[name](environment, WIDTH, key=jax.random.key(0)))
+    shapes = jax.eval_shape(lambda: GRAPH_NETWORKS[name](environment, WIDTH, key=jax.random.key(0)))
     rng = np.random.default_rng(1)
     networks: Network = filled(
         shapes, lambda shape: rng.normal(size=(count, *shape)) * (2 / shape[0]) ** 0.5
@@ -185,130 +171,6 @@ def test_actions_add_the_edges_that_the_environment_names(fork: Instance) -> Non
     for u, a in np.argwhere(child >= 0):
         (added,) = set(labels[child[u, a]].edges) - set(labels[u].edges)
         assert added == fork.environment.edges[a]
-
-
-# The printed equations, node by node
-
-
-def literal_path_features(
-    adjacency: Floats, gate: str, update: str, gate_at_new_graph: bool = False
-) -> Floats:
-    """`m` along a trajectory, as the proposition or the example prints it."""
-    n = adjacency.shape[-1]
-    alpha = [1.0 if gate == "constant" else 1 / (1 + np.triu(A).sum()) for A in adjacency]
-    m = [np.zeros(n)]
-    for i in range(len(adjacency) - 1):
-        if update == "example":
-            m.append(m[i] + alpha[i + 1] * (adjacency[i + 1] - adjacency[0]) @ np.ones(n))
-        else:
-            at = i + 1 if gate_at_new_graph else i
-            m.append(m[i] + alpha[at] * (adjacency[i + 1] - adjacency[i]) @ np.ones(n))
-    return np.array(m)
-
-
-def literal_logits(
-    network: Any, observations: Floats, gate_at_new_graph: bool = False, loops: int = 1
-) -> Floats:
-    """eq:graphss or eq:pdgraphss along one trajectory, with sums over lists of neighbours."""
-    scorer = network.scorer
-    n = len(scorer.features)
-    trajectory = observations.reshape(-1, n, n)
-    kinds = sorted(set(scorer.features))
-    inputs = [[[float(x == kind) for kind in kinds] for x in scorer.features]] * len(trajectory)
-    V = np.array(inputs)
-    if isinstance(network, TemporalGCNNetwork):
-        m = literal_path_features(trajectory, network.gate, network.update, gate_at_new_graph)
-        V = np.concatenate([V, m[:, :, None]], axis=2)
-    elif network.marks == "identifiers":
-        V = np.concatenate([V, np.broadcast_to(np.eye(n), trajectory.shape)], axis=2)
-    elif network.marks == "laplacian":
-        # n is 6, fewer than the eigenvectors that are taken.
-        bases = [np.linalg.eigh(np.diag(A.sum(0)) - A)[1] for A in trajectory]
-        V = np.concatenate([V, bases], axis=2)
-    weights, biases, U, c, w = jax.tree.map(
-        lambda leaf: np.asarray(leaf, np.float64),
-        (scorer.weights, scorer.biases, scorer.hidden, scorer.hidden_bias, scorer.readout),
-    )
-
-    def layer(H: Floats, A: Floats, i: int) -> Floats:
-        rows = []
-        for v in range(n):
-            near = [u for u in range(n) if A[u, v]]
-            if scorer.layer == "graphconv":
-                seen = np.concatenate([H[v], sum((H[u] for u in near), np.zeros(H.shape[1]))])
-            else:
-                degree = {u: loops + A[u].sum() for u in (v, *near)}
-                ends = (*[v] * loops, *near)
-                seen = sum((H[u] / np.sqrt(degree[v] * degree[u]) for u in ends), 0 * H[v])
-            rows.append(seen @ weights[i] + biases[i])
-        return np.array(rows)
-
-    def zeta(left: Floats, right: Floats) -> float:
-        return float(w @ np.maximum(np.concatenate([left, right]) @ U + c, 0))
-
-    outputs = []
-    for H, A in zip(V, trajectory, strict=True):
-        f = layer(np.maximum(layer(H, A, 0), 0), A, 1)
-        outputs.append(
-            [
-                (zeta(f[m], f[n]) + zeta(f[n], f[m])) / 2 if scorer.symmetric else zeta(f[m], f[n])
-                for m, n in scorer.edges
-            ]
-        )
-    return np.array(outputs)
-
-
-@pytest.mark.catches(
-    "Rows are divided by the degree instead of both sides by its root.",
-    "fast/dynamics/graph_networks.py",
-    "scale * (looped @ (scale * states))",
-    "scale**2 * (looped @ states)",
-    only="markovian",
-)
-@pytest.mark.crosscheck(
-    "fast.dynamics.graph_networks.GCNNetwork",
-    "fast.dynamics.graph_networks.TemporalGCNNetwork",
-    "fast.dynamics.graph_networks.EdgeScorer.__call__",
-    "fast.dynamics.graph_networks.EdgeScorer.adjacency",
-    "fast.dynamics.graph_networks.EdgeScorer.degree",
-)
-@pytest.mark.parametrize("name", VARIANTS)
-def test_networks_equal_the_printed_equations(
-    name: str, paper: Instance, featured: Instance
-) -> None:
-    for instance in (paper, featured):
-        networks = float64_networks(name, instance)
-        outputs = unroll(instance, networks)
-        for i in range(3):
-            network = member(networks, i)
-            expected = np.array([literal_logits(network, o) for o in observe(instance)])
-            # float64: sums of some tens of terms, and a reciprocal square root.
-            assert np.abs(outputs[i] - expected).max() <= 1e-12 * np.abs(expected).max()
-
-
-@pytest.mark.parametrize("name", ["markovian", *DYNAMICS])
-def test_step_by_step_they_do_too_in_float32(name: str, paper: Instance) -> None:
-    network = member(random_networks(name, paper.environment, 1), 0)
-    trajectories = observe(paper)
-    expected = np.array([literal_logits(network, o) for o in trajectories])
-    # Two batch axes, the second of them one trajectory long.
-    observations = jnp.asarray(trajectories, jnp.float32)[:, None]
-    unrolled = network.unroll(observations)
-    assert unrolled.shape == (len(trajectories), 1, trajectories.shape[1], network.output)
-    latent = network.initial((len(trajectories), 1))
-    for t in range(trajectories.shape[1]):
-        if t > 0:
-            latent = network.advance(latent, observations[:, :, t])
-        for outputs in (network.read(latent, observations[:, :, t]), unrolled[:, :, t]):
-            assert np.abs(outputs[:, 0] - expected[:, t]).max() <= 1e-5 * np.abs(expected).max()
-
-
-def test_control_a_gate_at_the_new_graph_and_another_loop_are_seen(paper: Instance) -> None:
-    network = member(random_networks("temporal", paper.environment, 1), 0)
-    right = np.array([literal_logits(network, o) for o in observe(paper)])
-    for error in ({"gate_at_new_graph": True}, {"loops": 2}):
-        wrong = np.array([literal_logits(network, o, **error) for o in observe(paper)])
-        assert np.abs(right - wrong).max() > 1e-2 * np.abs(right).max()
 
 
 @pytest.mark.catches(
@@ -477,10 +339,10 @@ IMAGES = [(5, 3, 1, 0, 4, 2), (1, 2, 3, 4, 5, 0)]
 
 # Those that see how nodes are numbered.
 SEEING = ("ordered", "identifiers", "laplacian")
-NUMBERED = [name for name in VARIANTS if name.endswith(SEEING)]
+NUMBERED = [name for name in GRAPH_NETWORKS if name.endswith(SEEING)]
 
 
-@pytest.mark.parametrize("name", sorted(VARIANTS.keys() - set(NUMBERED)))
+@pytest.mark.parametrize("name", sorted(GRAPH_NETWORKS.keys() - set(NUMBERED)))
 def test_networks_are_equivariant_under_relabelling(
     name: str, paper: Instance, featured: Instance
 ) -> None:
@@ -597,7 +459,7 @@ def train(instance: Instance, name: str) -> tuple[float, float]:
 
     @jax.jit
     def run(key: Any) -> Any:
-        network = VARIANTS[name](instance.environment, WIDTH, key=key)
+        network = GRAPH_NETWORKS[name](instance.environment, WIDTH, key=key)
         (trained, _), _ = lax.scan(step, (network, optimizer.init(network)), length=300)
         return tv(network), tv(trained)
 

@@ -83,15 +83,6 @@ def test_trajectories_given_by_their_labels_have_the_exact_probabilities(name: s
             log_probabilities(policy, environment, [wrong])
 
 
-def test_control_another_policy_has_another_law() -> None:
-    instance = make_instance("grid")
-    laws = [
-        exact_law(random_policy(instance.environment, seed), instance.enumeration, float64=True)
-        for seed in (0, 1)
-    ]
-    assert np.abs(laws[0].probabilities - laws[1].probabilities).max() > 1e-3
-
-
 def test_a_path_dependent_policy_differs_between_histories_of_one_state() -> None:
     sampler = make_exact("grid").sampler
     lifted, rows = sampler.lifted, defaultdict(set)

@@ -120,8 +120,7 @@ def follows(drawn: Any, law: Floats, count: int) -> bool:
 
 def numbers_of(instance: Instance, final: Any) -> Ints:
     """The place of terminal states in the list of terminals."""
-    dag = instance.enumeration.dag
-    place = {dag.labels[x]: i for i, x in enumerate(dag.terminals)}
+    place = {label: i for i, label in enumerate(instance.ends)}
     return np.array([place[label] for label in decode_all(instance.environment, final)])
 
 

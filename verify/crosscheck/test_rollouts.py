@@ -240,17 +240,15 @@ def test_rollouts_are_complete_and_have_the_exact_probabilities_and_rewards(
 ) -> None:
     (instance, _, sampler, _), (drawn, cached, steps) = sampled.exact, sampled.drawn
     dag = sampler.lifted.dag
-    reward = dict(zip(dag.terminals, instance.enumeration.rewards, strict=True))
-    ends = [dag.end(tau) for tau in sampled.trajectories]
-    assert all(not dag.children[x] for x in ends)
-    assert [dag.labels[x] for x in ends] == decode_all(instance.environment, drawn.final)
+    ends = [dag.labels[dag.end(tau)] for tau in sampled.trajectories]
+    assert ends == decode_all(instance.environment, drawn.final)
     log_p_f = np.log([float(sampler.forward.along(tau)) for tau in sampled.trajectories])
     log_p_b = np.log([float(sampler.backward.along(tau)) for tau in sampled.trajectories])
     for computed, expected in (
         (steps.log_p_f.sum(-1), log_p_f),
         (cached.log_p_f.sum(-1), log_p_f),
         (steps.log_p_b.sum(-1), log_p_b),
-        (drawn.log_reward, np.log([float(reward[x]) for x in ends])),
+        (drawn.log_reward, np.log([float(instance.rewards[x]) for x in ends])),
     ):
         assert np.asarray(computed) == pytest.approx(expected, abs=TOLERANCE)
 
@@ -279,16 +277,15 @@ def test_losses_equal_those_of_the_exact_residuals(sampled: Sampled) -> None:
 
 def test_sampler_draws_from_its_exact_marginal(sampled: Sampled) -> None:
     instance, policy, _, p_t = sampled.exact
-    environment, dag = instance.environment, instance.enumeration.dag
+    environment = instance.environment
     # Without exploration, which is an argument: the program of the fixture.
     blocks = [draw(policy, environment, SAMPLES, seed=seed)[0].final for seed in range(5)]
-    drawn = [dag.index[x] for final in blocks for x in decode_all(environment, final)]
-    counts = np.bincount(drawn, minlength=len(dag.labels))[np.array(dag.terminals)]
-    assert counts.sum() == len(drawn) == 5 * SAMPLES
-    assert excess(counts, np.array(p_t, float) * len(drawn)) <= 1
+    counts = instance.counts(x for final in blocks for x in decode_all(environment, final))
+    assert counts.sum() == 5 * SAMPLES
+    assert excess(counts, np.array(p_t, float) * 5 * SAMPLES) <= 1
     # Control: the law of the uniform policy is rejected on the same samples.
-    walk = marginal(ForwardPolicy.uniform(dag, RATIONAL))
-    assert excess(counts, np.array(walk, float) * len(drawn)) > 1
+    walk = marginal(ForwardPolicy.uniform(instance.enumeration.dag, RATIONAL))
+    assert excess(counts, np.array(walk, float) * 5 * SAMPLES) > 1
 
 
 @pytest.mark.catches(

@@ -54,9 +54,7 @@ def test_what_is_drawn_is_enumerated_too_and_tv_lies_inside(
     blocks = list(complete_histories(policy, enumeration, float64=True))
     ends, _, log_p_f, log_p_b, _ = (np.concatenate(column) for column in zip(*blocks, strict=True))
     labels = enumeration.dag.labels
-    log_reward = dict(
-        zip((labels[x] for x in enumeration.dag.terminals), enumeration.log_rewards, strict=True)
-    )
+    log_reward = dict(zip(instance.ends, enumeration.log_rewards, strict=True))
     rewards = np.array([log_reward[labels[x]] for x in ends])
     tv = np.maximum(np.exp(log_p_f) - np.exp(rewards + log_p_b - enumeration.log_z), 0).sum()
     place: dict[Any, list[int]] = {}

@@ -14,8 +14,6 @@ from fast.balance.rows import evaluate_with_pullback
 from fast.balance.steps import Evaluation, evaluate
 from fast.dynamics.state_table import StateTable, is_table, row_of, with_table
 from fast.laws.enumeration import enumerate_environment
-from fast.sampling.forward import sample_trajectories
-from fast.sampling.trajectories import uniforms
 from fast.training.compose import configure
 from fast.training.method import annealed, inverse_temperature
 from fast.training.options import SamplingOptions
@@ -24,6 +22,7 @@ from fast.training.trainer import make_trainer
 from reference.errors import InputError
 from verify.crosscheck.compare import TOLERANCE, tree_distance
 from verify.crosscheck.instances import make_instance, random_policy
+from verify.crosscheck.samplers import draw
 
 ROWS, MASK = 1 << 12, 0xFFFFFFFF
 
@@ -105,15 +104,13 @@ def tabled(name: str, dynamics: str, p_b: str = "uniform") -> tuple[Any, Any]:
 def test_the_table_is_added_by_hand_in_every_evaluation(name: str, dynamics: str, p_b: str) -> None:
     environment, policy = tabled(name, dynamics, p_b)
     without = eqx.tree_at(lambda p: p.network.table, policy, None)
-    draws = uniforms(jax.random.key(0), environment, 16)
-    drawn, cached = sample_trajectories(policy, environment, draws, cache=True)
+    drawn, cached, defined = draw(policy, environment, 16)
     states = jax.tree.map(lambda leaf: leaf[:, :-1], drawn.states)
     seen = jax.vmap(jax.vmap(environment.observe))(states)
     rows = np.asarray(policy.network.table.rows)
     by_state = rows[np.asarray(row_of(seen, len(rows)))]
     outputs, alone = policy.network.unroll(seen), without.network.unroll(seen)
     np.testing.assert_allclose(outputs, alone + by_state, atol=TOLERANCE["float32"])
-    defined = evaluate(policy, environment, drawn)
     np.testing.assert_allclose(cached.log_p_f, defined.log_p_f, atol=TOLERANCE["float32"])
     steps, pullback = evaluate_with_pullback(Evaluation(policy, environment, drawn, cached))
     for term, exact in zip(steps[:3], defined[:3], strict=True):
@@ -143,7 +140,7 @@ def test_the_table_is_added_by_hand_in_every_evaluation(name: str, dynamics: str
 )
 def test_rows_of_a_batch_have_the_gradient_of_the_whole_table() -> None:
     environment, policy = tabled("grid", "markov", "learned")
-    drawn, _ = sample_trajectories(policy, environment, uniforms(jax.random.key(0), environment, 9))
+    drawn = draw(policy, environment, 9).trajectories
     rows = rows_of_batch(policy, environment, drawn)
     assert rows is not None
     few, repeated = with_rows(policy, rows), len(rows) - len(set(np.asarray(rows).tolist()))
@@ -186,7 +183,7 @@ def test_no_table_adds_nothing() -> None:
 
 def annealed_rewards(share: float, start: float, step: int) -> list[float]:
     environment, policy = tabled("grid", "markov")
-    drawn, _ = sample_trajectories(policy, environment, uniforms(jax.random.key(0), environment, 4))
+    drawn = draw(policy, environment, 4).trajectories
     options = SamplingOptions(anneal=share, anneal_from=start)
     rewards = annealed(drawn, options, 100, jnp.int32(step)).log_reward / drawn.log_reward
     return [float(beta) for beta in rewards]

@@ -1,7 +1,8 @@
 """Samplers with a Gaussian latent in `fast`, against quadrature and densities written by hand."""
 
 import functools
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise, product
 from typing import Any, NamedTuple
@@ -47,6 +48,7 @@ from fast.training.trainer import make_trainer
 from reference.problems import Lines
 from verify.crosscheck.compare import TOLERANCE, distance, excess, perceptron
 from verify.crosscheck.instances import filled
+from verify.crosscheck.samplers import edges_along, nodes_along
 from verify.lib.stochastic.gaussian import (
     Component,
     GaussianForward,
@@ -100,8 +102,9 @@ def in_float64(tree: Any) -> Any:
     return jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf, np.float64)), tree)
 
 
-def moments_by_hand(policy: StochasticPolicy, outputs: Floats, w: Floats) -> tuple[Floats, Floats]:
-    shift, free = np.split(outputs, 2, -1)
+def moments_by_hand(policy: StochasticPolicy, network: Any, seen: Floats, w: Floats) -> Moments:
+    """Mean and scale of the latent after `w`, by a network that sees that beside it."""
+    shift, free = np.split(perceptron(network, np.concatenate([seen, w], -1)), 2, -1)
     memory = np.sqrt(max(0, 1 - policy.sigma**2))
     return memory * w + shift, policy.sigma * np.exp(LOG_RANGE * np.tanh(free / LOG_RANGE))
 
@@ -118,24 +121,24 @@ def as_reference(
         if v >= 0
     }
 
-    def joined(w: Floats, *nodes: int) -> Floats:
-        parts = [np.broadcast_to(seen[v], (*w.shape, seen.shape[1])) for v in nodes]
-        return np.concatenate([*parts, w[..., None]], -1)
+    def at(w: Floats, *nodes: int) -> Floats:
+        features = np.concatenate([seen[v] for v in nodes])
+        return np.broadcast_to(features, (*w.shape, len(features)))
 
     def choice(u: int, w: Floats) -> Floats:
-        row = enumeration.dag.children[u]
-        logits = perceptron(policy.head, joined(w, u))[..., [action_of[u, v] for v in row]]
+        outputs = perceptron(policy.head, np.concatenate([at(w, u), w[..., None]], -1))
+        logits = outputs[..., [action_of[u, v] for v in enumeration.dag.children[u]]]
         return np.moveaxis(np.exp(log_softmax(logits, axis=-1)), -1, 0)
 
-    def step(v: int, w: Floats) -> Moments:
-        outputs = perceptron(policy.transition, joined(w, v))
-        mean, scale = moments_by_hand(policy, outputs, w[..., None])
+    def moments(network: Any, w: Floats, *nodes: int) -> Moments:
+        mean, scale = moments_by_hand(policy, network, at(w, *nodes), w[..., None])
         return mean[..., 0], scale[..., 0]
 
+    def step(v: int, w: Floats) -> Moments:
+        return moments(policy.transition, w, v)
+
     def reverse(u: int, v: int, w: Floats) -> Moments:
-        outputs = perceptron(policy.reverse, joined(w, u, v))
-        mean, scale = moments_by_hand(policy, outputs, w[..., None])
-        return mean[..., 0], scale[..., 0]
+        return moments(policy.reverse, w, u, v)
 
     logits = np.asarray(policy.start.logits, np.float64)
     components = zip(
@@ -170,15 +173,28 @@ def sample(
     return _sample(policy, instance.environment, jax.random.key(seed), batch, epsilon)
 
 
-def nodes_of(drawn: LatentTrajectories, enumeration: Enumeration) -> Iterator[tuple[int, ...]]:
+def nodes_of(drawn: LatentTrajectories, enumeration: Enumeration) -> list[tuple[int, ...]]:
     """The nodes of each trajectory, without padding."""
-    for actions, active in zip(
-        np.asarray(drawn.base.actions), np.asarray(drawn.base.active), strict=True
-    ):
-        nodes = [0]
-        for action in actions[active]:
-            nodes.append(int(enumeration.child[nodes[-1], action]))
-        yield tuple(nodes)
+    edges = edges_along(enumeration, drawn.base)
+    return [tuple(nodes_along(enumeration.dag, tau)) for tau in edges]
+
+
+def latents_along(forward: GaussianForward, first: Floats, tau: Sequence[int], noise: Any) -> Any:
+    """The latents at the nodes of a trajectory, from the first one and the noise of each step."""
+    path = [first]
+    for v, z in zip(tau[1:], noise, strict=True):
+        mean, scale = forward.step(v, path[-1])
+        path.append(mean + scale * z)
+    return path
+
+
+def choices_along(forward: GaussianForward, tau: Sequence[int], path: Sequence[Floats]) -> Floats:
+    """The probabilities of the choices on a trajectory with these latents, multiplied."""
+    factors = [
+        forward.choice(u, w)[forward.dag.children[u].index(v)]
+        for (u, v), w in zip(pairwise(tau), path, strict=False)
+    ]
+    return np.asarray(math.prod(factors))
 
 
 @pytest.mark.catches(
@@ -260,10 +276,10 @@ def test_a_policy_is_the_one_written_by_hand() -> None:
     assert distance(np.asarray(log_p_f)[mask], expected[mask]) < TOLERANCE["float64"]
     assert (np.asarray(log_p_f)[~mask] < -1e8).all()
     for network, inputs, (mean, log_scale) in (
-        (policy.transition, [following, w], forward),
-        (policy.reverse, [seen, following, w], backward),
+        (policy.transition, following, forward),
+        (policy.reverse, np.concatenate([seen, following], -1), backward),
     ):
-        by_hand = moments_by_hand(policy, perceptron(network, np.concatenate(inputs, -1)), w)
+        by_hand = moments_by_hand(policy, network, inputs, w)
         assert distance(mean, by_hand[0]) < TOLERANCE["float64"]
         assert distance(np.exp(log_scale), by_hand[1]) < TOLERANCE["float64"]
     # Terminal states have the features of others, but for the last one.
@@ -328,20 +344,14 @@ def test_latents_and_residuals_are_those_of_the_reference() -> None:
     lengths, apart = set(), []
     for i, tau in enumerate(nodes_of(drawn, instance.enumeration)):
         part = forward.start[int(drawn.component[i])]
-        w = np.array(part.mean + part.scale * noise[i, 0])
-        log_choice, weight = 0.0, part.weight
-        path = [w]
-        for t, (u, v) in enumerate(pairwise(tau)):
-            row = instance.enumeration.dag.children[u].index(v)
-            log_choice += float(np.log(forward.choice(u, w)[row]))
-            mean, scale = forward.step(v, w)
-            w = mean + scale * noise[i, t + 1]
-            path.append(w)
+        first = np.array(part.mean + part.scale * noise[i, 0])
+        path = latents_along(forward, first, tau, noise[i, 1 : len(tau)])
+        drawn_with = part.weight * choices_along(forward, tau, path)
         assert distance(latents[i, : len(tau)], path) < TOLERANCE["float64"]
         assert (latents[i, len(tau) :] == latents[i, len(tau) - 1]).all()
         expected = log_tb_residual(forward, reverse, by_hand, LOG_Z, tau, path)
         assert abs(residuals[i] - expected) < 1e-10
-        assert abs(chosen[i] - log_choice - np.log(weight)) < 1e-10
+        assert abs(chosen[i] - np.log(drawn_with)) < 1e-10
         lengths.add(len(tau))
         others = (*other, by_hand), (forward, reverse, elsewhere)
         apart.append([log_tb_residual(*wrong, LOG_Z, tau, path) - expected for wrong in others])
@@ -404,12 +414,6 @@ def without_kinks(policy: StochasticPolicy) -> StochasticPolicy:
     return smooth
 
 
-def points_of(instance: Instance) -> list[tuple[int, ...]]:
-    """The trajectories of Lines with N = 1: stop at once, or after a step."""
-    index = instance.enumeration.dag.index
-    return [(0, index["q0"]), (0, index["p1"], index["q1"])]
-
-
 def expected_loss(
     drawn: StochasticPolicy, evaluated: StochasticPolicy, instance: Instance, nodes: int
 ) -> float:
@@ -419,18 +423,14 @@ def expected_loss(
     forward, _ = as_reference(drawn, instance)
     other, reverse = as_reference(evaluated, instance)
     _, target = target_of(instance)
-    total = 0.0
-    for part, tau in product(forward.start, points_of(instance)):
-        grid = np.meshgrid(*[x] * len(tau), indexing="ij")
+    total, dag = 0.0, instance.enumeration.dag
+    for part, edges in product(forward.start, dag.trajectories()):
+        tau = tuple(nodes_along(dag, edges))
+        first, *noise = np.meshgrid(*[x] * len(tau), indexing="ij")
         mass = part.weight * np.prod(np.meshgrid(*[weights] * len(tau), indexing="ij"), axis=0)
-        path = [part.mean + part.scale * grid[0]]
-        for (u, v), noise in zip(pairwise(tau), grid[1:], strict=True):
-            row = instance.enumeration.dag.children[u].index(v)
-            mass = mass * forward.choice(u, path[-1])[row]
-            mean, scale = forward.step(v, path[-1])
-            path.append(mean + scale * noise)
+        path = latents_along(forward, part.mean + part.scale * first, tau, noise)
         residual = log_tb_residual(other, reverse, target, LOG_Z, tau, path)
-        total += float((mass * residual**2).sum())
+        total += float((mass * choices_along(forward, tau, path) * residual**2).sum())
     return total
 
 
@@ -531,13 +531,11 @@ def test_without_noise_every_latent_is_at_its_mean() -> None:
         sample(policy, instance, seed=0, batch=2**13)
         for policy in (still, random_policy(instance, 15, spread=0.4, components=1))
     )
-    taus = list(nodes_of(drawn, instance.enumeration))
+    taus = nodes_of(drawn, instance.enumeration)
     counts = np.bincount([tau[-1] for tau in taus], minlength=len(law))[ends]
     assert excess(counts, counts.sum() * law[ends]) <= 1
     for i, tau in enumerate(taus[:64]):
-        path = [np.array(forward.start[0].mean)]
-        for v in tau[1:]:
-            path.append(forward.step(v, path[-1])[0])
+        path = latents_along(forward, np.array(forward.start[0].mean), tau, [0.0] * (len(tau) - 1))
         assert distance(drawn.latents[i, : len(tau), 0], path) < TOLERANCE["float32"]
     # Control: with noise they begin elsewhere.
     assert distance(noisy.latents[:64, 0, 0], path[0]) > 0.1

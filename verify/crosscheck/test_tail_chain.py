@@ -45,28 +45,20 @@ def test_frequencies_of_a_step_are_those_of_the_exact_matrix(
     name: str, dynamics: str, p_b: str
 ) -> None:
     instance = make_instance(name)
-    environment, enumeration = instance.environment, instance.enumeration
+    _, environment, enumeration = instance
     policy = random_policy(environment, dynamics=dynamics, p_b=p_b)
     lifted, forward = exact_policy(policy, enumeration, 10_000)
     weights = np.exp(base_log_p_b(policy, enumeration, float64=True))
     backward = BackwardPolicy.from_weights(enumeration.dag, RATIONAL, weights.tolist())
     labels = [lifted.base.labels[lifted.projection[x]] for x in lifted.dag.terminals]
-    reward = dict(
-        zip(
-            (enumeration.dag.labels[x] for x in enumeration.dag.terminals),
-            enumeration.rewards,
-            strict=True,
-        )
-    )
-    rows = tail_chain(forward, backward.on(lifted), [reward[x] for x in labels])
+    assert labels == instance.ends
+    rows = tail_chain(forward, backward.on(lifted), enumeration.rewards)
     key = jax.random.key(3)
     drawn, _ = sample_trajectories(policy, environment, uniforms(key, environment, 1))
     (start,) = decode_all(environment, drawn.final)
     many = jax.tree.map(lambda leaf: jnp.repeat(leaf, DRAWS, 0), drawn.final)
     ends = jax.jit(step_chains)(policy, environment, many, key).trajectories.final
-    counts = np.zeros(len(labels))
-    for x in decode_all(environment, ends):
-        counts[labels.index(x)] += 1
+    counts = instance.counts(decode_all(environment, ends))
     exact = np.array(rows[labels.index(start)], float)
     deviation = np.sqrt(exact * (1 - exact) / DRAWS)
     # Five deviations of each state: a false alarm in 10^5 runs or so, and the seed is fixed.
@@ -76,18 +68,14 @@ def test_frequencies_of_a_step_are_those_of_the_exact_matrix(
     first_state = chain.init(chain.position(start))
     keys = jax.random.split(key, DRAWS)
     states, info = jax.jit(jax.vmap(chain.step, (0, None)))(keys, first_state)
-    alone = np.bincount(
-        [labels.index(x) for x in chain.labels(states.position)], minlength=len(labels)
-    )
+    alone = instance.counts(chain.labels(states.position))
     assert (np.abs(alone / DRAWS - exact) <= 5 * deviation + 1e-9).all()
     assert 0 < info.is_accepted.mean() < 1
     # Eight steps from the sampler's own law, whose chains are independent.
     matrix, first = np.array(rows, float), np.array(marginal(forward), float)
     law = first @ np.linalg.matrix_power(matrix, 8)
     corrected, accepted = corrected_terminals(policy, environment, DRAWS, 0, 8)
-    of_eight = (
-        np.bincount([labels.index(x) for x in corrected.states], minlength=len(labels)) / DRAWS
-    )
+    of_eight = instance.counts(corrected.states) / DRAWS
     limit = 5 * np.sqrt(law * (1 - law) / DRAWS) + 1e-9
     assert (np.abs(of_eight - law) <= limit).all()
     assert (np.abs(of_eight - first) > limit).any()
@@ -106,12 +94,7 @@ def test_the_part_that_is_kept_is_kept_and_the_rest_is_drawn() -> None:
     new = regrow(policy, environment, old, jnp.asarray(kept), other)
     before = np.arange(environment.horizon) < kept[:, None]
     assert (np.asarray(new.actions == old.actions) | ~before).all()
-    same = regrow(
-        policy,
-        environment,
-        old,
-        jnp.zeros(64, jnp.int32),
-        uniforms(jax.random.key(0), environment, 64),
-    )
+    again = uniforms(jax.random.key(0), environment, 64)
+    same = regrow(policy, environment, old, jnp.zeros(64, jnp.int32), again)
     assert (np.asarray(same.actions == old.actions) | ~np.asarray(old.active)).all()
     assert not (np.asarray(new.actions == old.actions) | ~np.asarray(old.active)).all()
