@@ -20,6 +20,7 @@ from reference import (
     mass,
     normalize,
     path_sums,
+    subtb_residuals,
     tb_residuals,
     total_variation,
 )
@@ -152,11 +153,16 @@ def test_weights_of_one_count_paths() -> None:
 @pytest.mark.control("unnormalised-backward-policy")
 @pytest.mark.control("col:tb")
 @pytest.mark.control("residual-tv-bound")
+@pytest.mark.control("prop:lifted_balance")
 def test_with_mass_that_varies_balance_holds_for_the_wrong_law() -> None:
+    # p_B = 1 on every edge is a policy on trees only.
     ones = BackwardKernel(TWO_TO_ONE, RATIONAL, [Fraction(1)] * len(TWO_TO_ONE.edges))
-    third = ForwardPolicy.uniform(TWO_TO_ONE, RATIONAL)
     rewards = (Fraction(1), Fraction(1))
-    assert all(residual == 0 for _, residual in tb_residuals(third, ones, rewards, Fraction(3)))
+    third, z = forward_from_backward(ones, rewards)
+    assert third.values == ForwardPolicy.uniform(TWO_TO_ONE, RATIONAL).values
+    assert all(residual == 0 for _, residual in tb_residuals(third, ones, rewards, z))
+    of_parts = subtb_residuals(third, ones, flows(ones, rewards), rewards)
+    assert all(residual == 0 for _, residual in of_parts)
     ends = [TWO_TO_ONE.labels[x] for x in TWO_TO_ONE.terminals]
     reached = zip(ends, mass(ones), marginal(third), strict=True)
     assert sorted(reached) == [

@@ -21,7 +21,6 @@ from verify.lib.forks import (
     fork_nodes,
     lattice,
     probability,
-    same_partition,
     steps,
 )
 from verify.lib.gnn import refine, relabel, wl_policies
@@ -126,12 +125,3 @@ def test_concatenation_makes_the_law_depend_on_the_names_of_nodes() -> None:
     law = {x: probability(torn, weights, x) for x in problem.terminals}
     assert set(law.values()) == {Fraction(2, 3), Fraction(1, 3)}
     assert probability(tied, [Fraction(2)] * tied.count, two_ways((0, 1)).terminals[0]) == HALF
-
-
-@pytest.mark.control("eq:graphss")
-def test_features_that_tell_the_edges_apart_free_the_law() -> None:
-    fork = EdgeAddition.matching()
-    problem = EdgeAddition((0, 0, 0, 0, 1, 1), fork.inner, fork.terminals, fork.rewards)
-    policies = wl_policies(problem)
-    assert not same_partition(policies.classes, wl_policies(fork).classes)
-    assert first(policies, problem) == EVERYTHING

@@ -86,6 +86,7 @@ def test_a_multiplied_mask_is_that_one_only_if_all_blocked_logits_are_positive()
 
 
 @pytest.mark.control("eq:policya")
+@pytest.mark.control("output_head")
 def test_a_multiplied_mask_makes_blocked_actions_certain_or_undefined() -> None:
     first, second, third = multiplied((2.0, -1.0, 0.0), (True, False, False))
     assert (first, second) == (2.0, math.inf)

@@ -1,7 +1,6 @@
 """The measure of visits, and which axioms the lemmas need."""
 
 import random
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -32,6 +31,7 @@ from verify.lib.stochastic_lifts import (
     small_lifts,
     triangle,
     waiting,
+    with_another_nu,
     wrong_nu,
 )
 
@@ -81,12 +81,10 @@ def test_the_lemmas_hold_for_one_to_three_latents(
 @pytest.mark.control("forced-visit-measure")
 def test_for_another_nu_no_kernel_is_dual() -> None:
     # Duality would make nu(s) kappa_F(s, t) / nu(t), summed over s, a probability.
-    for lift in small_lifts():
-        x = (lift.dag.terminals[0], 0)
-        nu = {**lift.nu, (0, 0): lift.nu[0, 0] + lift.nu[x] / 2, x: lift.nu[x] / 2}
-        inflow = push(restrict(nu, lift.initial | lift.inner), lift.kappa_f)
-        assert any(inflow[t] != nu[t] for t in lift.inner | lift.terminal)
-        assert not nu_is_forced(replace(lift, nu=nu)).conclusion
+    for wrong in map(with_another_nu, small_lifts()):
+        inflow = push(restrict(wrong.nu, wrong.initial | wrong.inner), wrong.kappa_f)
+        assert any(inflow[t] != wrong.nu[t] for t in wrong.inner | wrong.terminal)
+        assert not nu_is_forced(wrong).conclusion
 
 
 @pytest.mark.control("forced-visit-measure")

@@ -1,6 +1,5 @@
 """lemma:trajs: duality along every trajectory of every small DAG."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from verify.lib.stochastic_lifts import (
     mutated_lifts,
     small_lifts,
     triangle,
+    with_another_nu,
     wrong_nu,
 )
 
@@ -73,13 +73,9 @@ def test_duality_of_steps_is_all_that_is_needed(scope: Any) -> None:
 @pytest.mark.control("lemma:trajs")
 def test_with_another_nu_duality_fails_for_steps_and_for_trajectories() -> None:
     assert duality_residuals(wrong_nu(), 2) == {((0, 0), (1, 0), (2, 0)): ONE / 4}
-    for lift in small_lifts():
-        moved = dict(lift.nu)
-        x = (lift.dag.terminals[0], 0)
-        moved[0, 0], moved[x] = lift.nu[0, 0] + lift.nu[x] / 2, lift.nu[x] / 2
-        wrong = replace(lift, nu=moved)
+    for wrong in map(with_another_nu, small_lifts()):
         assert any(duality_residuals(wrong, 1).values())
-        assert any(duality_residuals(wrong, longest(lift.dag)).values())
+        assert any(duality_residuals(wrong, longest(wrong.dag)).values())
 
 
 @pytest.mark.control("lemma:trajs")

@@ -70,16 +70,6 @@ def test_the_printed_shape_of_the_second_layer_is_no_product() -> None:
 
 
 @pytest.mark.control("output_head")
-def test_a_mask_that_multiplies_rewards_what_it_should_block() -> None:
-    logits, mask = np.array([2.0, -1.0, 0.0]), np.array([1.0, -np.inf, -np.inf])
-    with np.errstate(invalid="ignore"):
-        masked = logits * mask
-    assert masked[0] == 2
-    assert masked[1] == np.inf
-    assert np.isnan(masked[2])
-
-
-@pytest.mark.control("output_head")
 def test_with_a_bias_logits_do_not_scale() -> None:
     first, second, y = np.eye(2), np.eye(2), np.array([1.0, 2.0])
     assert (head(first, second, 2 * y) + 1 != 2 * (head(first, second, y) + 1)).any()

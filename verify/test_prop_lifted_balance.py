@@ -9,7 +9,6 @@ from hypothesis import given, settings
 
 from reference import (
     RATIONAL,
-    BackwardKernel,
     BackwardPolicy,
     ForwardPolicy,
     History,
@@ -154,20 +153,6 @@ def test_a_copied_base_policy_is_right_at_terminals_and_wrong_inside() -> None:
     inside = copies(lifted, "c")
     assert [visits[v] for v in inside] == [Fraction(1, 2)] * 2
     assert [flow[v] / z for v in inside] == [1, 1]
-
-
-@pytest.mark.control("prop:lifted_balance")
-def test_with_weights_of_one_subtrajectory_balance_holds_for_the_wrong_law() -> None:
-    # Two ways to x, one to y; p_B = 1 on every edge is a policy on trees only.
-    dag = pointed_dag({"o": ["a", "b", "y"], "a": ["x"], "b": ["x"], "x": [], "y": []})
-    ones = BackwardKernel(dag, RATIONAL, [Fraction(1)] * len(dag.edges))
-    uniform_target = (Fraction(1), Fraction(1))
-    p_f, z = forward_from_backward(ones, uniform_target)
-    flow = flows(ones, uniform_target)
-    assert vanish(subtb_residuals(p_f, ones, flow, uniform_target))
-    law = dict(zip(dag.labels, path_sums(p_f), strict=True))
-    assert z == 3
-    assert (law["x"], law["y"]) == (Fraction(2, 3), Fraction(1, 3))
 
 
 @pytest.mark.catches(

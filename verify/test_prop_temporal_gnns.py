@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reference import enumerate_dag, total_variation
+from reference import enumerate_dag
 from reference.problems.graphs import EdgeAddition, Graph, graph
 from verify.lib.forks import (
     EVERYTHING,
@@ -78,6 +78,7 @@ def test_the_matching_by_hand() -> None:
 
 
 @pytest.mark.claim("prop:temporal_gnns")
+@pytest.mark.claim("fig:graphssgb")
 @pytest.mark.parametrize("name", ["matching", "paths", "marked", "paper"])
 def test_with_path_features_the_target_is_attained_exactly(name: str) -> None:
     for t in TENTHS:
@@ -198,29 +199,17 @@ def test_a_gain_needs_no_second_history_and_four_nodes_are_enough(
 
 
 @pytest.mark.claim("prop:temporal_gnns")
-def test_features_of_the_nodes_can_make_path_features_needless() -> None:
-    problem = EdgeAddition.matching()
-    marked = EdgeAddition((0, 0, 0, 0, 1, 1), problem.inner, problem.terminals, problem.rewards)
-    assert first(wl_policies(marked), marked) == EVERYTHING
-
-
-@pytest.mark.control("prop:temporal_gnns.text")
-def test_not_every_state_graph_gains() -> None:
-    """The mirrored fork: both histories are separated, and 1/2 is forced all the same."""
-    problem = EdgeAddition.mirrored()
-    policies = with_features(problem)
-    assert all(policies.separates(u) for u in fork_nodes(policies, problem))
-    assert first(policies, problem) == first(wl_policies(problem), problem) == FORCED
-
-
-@pytest.mark.control("prop:temporal_gnns")
-def test_the_weights_that_fit_with_path_features_miss_the_target_without_them() -> None:
-    problem = EdgeAddition.matching(Fraction(9, 10))
-    markovian = wl_policies(problem)
-    weights = target_weights(markovian, problem)
-    law = {x: probability(markovian, weights, x) for x in problem.terminals}
-    assert set(law.values()) == {HALF}
-    assert total_variation(tuple(law.values()), problem.rewards) == Fraction(2, 5)
+@pytest.mark.control("eq:graphss")
+@pytest.mark.control("fig:graphssgb")
+def test_features_that_tell_the_edges_apart_make_path_features_needless() -> None:
+    t = Fraction(9, 10)
+    fork = EdgeAddition.matching(t)
+    marked = EdgeAddition((0, 0, 0, 0, 1, 1), fork.inner, fork.terminals, fork.rewards)
+    policies = wl_policies(marked)
+    assert not same_partition(policies.classes, wl_policies(fork).classes)
+    assert first(policies, marked) == EVERYTHING
+    # The printed distance is 2/5, and theirs is 0.
+    assert probability(policies, target_weights(policies, marked), marked.terminals[0]) == t
 
 
 # How small an example can be

@@ -166,8 +166,10 @@ def test_policies_that_are_not_equivariant_leave_the_orbits() -> None:
 
 
 @pytest.mark.claim("symmetry-ties-terminals")
+@pytest.mark.control("prop:temporal_gnns.text")
 def test_the_mirrored_fork_is_forced_though_its_histories_are_separated() -> None:
     problem = EdgeAddition.mirrored()
+    assert first(wl_policies(problem), problem) == FORCED
     assert symmetries(problem) == ((0, 1, 2, 3, 4), (0, 3, 4, 1, 2))
     assert tied_terminals(problem) == (tuple(sorted(problem.terminals)),)
     for dynamics in (TemporalDegree(problem), PrintedTemporalDegree(problem)):

@@ -233,6 +233,13 @@ def wrong_nu() -> StochasticLift:
     return replace(chain(), nu={(0, 0): HALF, (1, 0): QUARTER, (2, 0): QUARTER})
 
 
+def with_another_nu(lift: StochasticLift) -> StochasticLift:
+    """The lift with half of what `nu` has at a terminal at an initial state instead."""
+    x = (lift.dag.terminals[0], 0)
+    moved = {(0, 0): lift.nu[0, 0] + lift.nu[x] / 2, x: lift.nu[x] / 2}
+    return replace(lift, nu={**lift.nu, **moved})
+
+
 def stuck_backward() -> StochasticLift:
     """The chain with a backward kernel that stays in `u`."""
     return replace(chain(), kappa_b=with_row(chain().kappa_b, (1, 0), {(1, 0): ONE}))
