@@ -160,6 +160,7 @@ def test_with_mass_that_varies_balance_holds_for_the_wrong_law() -> None:
     rewards = (Fraction(1), Fraction(1))
     third, z = forward_from_backward(ones, rewards)
     assert third.values == ForwardPolicy.uniform(TWO_TO_ONE, RATIONAL).values
+    assert z == 3
     assert all(residual == 0 for _, residual in tb_residuals(third, ones, rewards, z))
     of_parts = subtb_residuals(third, ones, flows(ones, rewards), rewards)
     assert all(residual == 0 for _, residual in of_parts)
