@@ -109,7 +109,10 @@ class Target:
             return
         known, reward, ways = self.probabilities(), LogRewards(self.problem), WaysBack(self.problem)
         for state in states:
-            reward(state)
+            try:
+                reward(state)
+            except InputError as error:
+                raise InputError(f"{name}: {error}") from None
             if known is None:
                 ways.check(state, name)
             elif state not in known:
@@ -154,21 +157,22 @@ class Target:
                 return log_z
         return self._summed_log_z()
 
-    def check_log_z(self, log_z: Interval, name: str) -> None:
+    def check_log_z(self, log_z: Interval, name: str, same: float = SAME_LOG_Z) -> None:
         """Checks a `log Z` that is given against that of the problem, where it is known.
 
         Args:
             log_z: the one that is given, in nats.
             name: its name in messages.
+            same: the largest difference, relative to its size.
 
         Raises:
-            InputError: if they differ by more than float32 does.
+            InputError: if they differ by more.
         """
         is_own = self._has_log_z and not self.is_told
         own = self.log_z() if is_own else self._summed_log_z()
         if own is None or not (-math.inf < log_z.low <= log_z.high < math.inf):
             return
-        slack = SAME_LOG_Z * (1 + max(map(abs, own)))
+        slack = same * (1 + max(map(abs, own)))
         if log_z.high < own.low - slack or log_z.low > own.high + slack:
             value = " to ".join(dict.fromkeys(f"{bound:.9g}" for bound in log_z))
             raise InputError(

@@ -2,7 +2,7 @@
 
 import io
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from fractions import Fraction
 from importlib.metadata import version
@@ -14,14 +14,14 @@ import numpy.typing as npt
 
 from fast.runs.display import slow
 from fast.runs.files import check_free, free_folder, new_folder
-from fast.runs.identity import inputs_of
+from fast.runs.identity import imported_sources, inputs_of
 from fast.runs.records import save_law, seal_run, write_json
 from fast.tasks import CustomTask, Task, task_meant
+from pdai.certifying.target import Target, log_z_interval
 from pdai.solving.solved import MOST_COMPARED, SHOWING, Recipe, Solved, draws_of
 from reference.arguments import build, checked
 from reference.balance import log_float
 from reference.certificates.features import KnowsMeans
-from reference.certificates.policies import WaysBack
 from reference.certificates.recorded import OTHERS, check_drawn
 from reference.certificates.statement import at_most
 from reference.dag import PointedDAG
@@ -30,13 +30,11 @@ from reference.exact_flows import Backward, ExactFlows, GraphArrays
 from reference.files import memory_of_machine, read_file, replace_file, sha256
 from reference.problems.base import (
     MAX_NODES,
-    AskedProblem,
     enumerate_dag,
     enumerate_rewards,
     exact_reward,
 )
 from reference.problems.closed_form import ClosedForm, Enclosure
-from reference.sources import sources_of
 from reference.text import count_text
 from reference.user_code import called
 
@@ -247,8 +245,10 @@ def _by_closed_form(task: Task, problem: ClosedForm[Any], p_b: Backward, too_lar
     by_state = dict(zip(states, (logs - log_z.value).tolist(), strict=True))
     check_drawn(drawn, by_state, "R / Z", f"make reward, log_z() and sample of {name} agree")
     if isinstance(task, CustomTask):
-        _check_listed(problem, log_z, states)
-        _check_draws(problem, log_z, states)
+        known = Target(problem, MOST_COMPARED, 0.0)
+        known.check_log_z(log_z_interval(log_z, f"{name}.log_z()"), f"{name}.log_z()", SAME_LOG_Z)
+        known.check_terminals(f"sample of {name}", [*states])
+        _check_seeds(problem, log_z)
     why = f"{too_large}; {name} draws exact samples without listing states"
     return Answer(
         recipe=Recipe(task, p_b, "closed-form", why),
@@ -265,41 +265,13 @@ def _by_closed_form(task: Task, problem: ClosedForm[Any], p_b: Backward, too_lar
     )
 
 
-def _check_listed(problem: Any, log_z: Enclosure, drawn: Iterable[Any]) -> None:
-    """Compares a user's closed form with all states, where these are few.
+def _check_seeds(problem: Any, log_z: Enclosure) -> None:
+    """Checks that the draws of a user's closed form depend on the seed alone.
 
     Raises:
-        InputError: if `log Z` is another, or a draw is no terminal state.
+        InputError: if they do not.
     """
     name = type(problem).__name__
-    try:
-        dag = enumerate_dag(problem, MOST_COMPARED)
-    except TooLargeError:
-        return
-    total = log_float(sum(enumerate_rewards(problem, dag), start=Fraction(0)))
-    if abs(total - log_z.value) > log_z.error + SAME_LOG_Z * (1 + abs(total)):
-        raise InputError(
-            f"{name}: log_z() is {log_z.value}, but the rewards of all {len(dag.terminals):,} "
-            f"terminal states sum to a log Z of {total}: correct log_z(), children or reward"
-        )
-    ends = {dag.labels[x] for x in dag.terminals}
-    for x in drawn:
-        if x not in ends:
-            raise InputError(f"{name}: sample draws {shown(x)}, which is no terminal state: fix it")
-
-
-def _check_draws(problem: Any, log_z: Enclosure, drawn: Iterable[Any]) -> None:
-    """Checks that a user's closed form draws terminal states, which depend on the seed alone.
-
-    Raises:
-        InputError: if it does not.
-    """
-    name, children = type(problem).__name__, AskedProblem[Any](problem).children
-    ways = WaysBack(problem)
-    for x in drawn:
-        if children(x):
-            raise InputError(f"{name}: sample draws {shown(x)}, which has children: fix it")
-        ways.check(x, f"sample of {name}")
     first, again, other = (draws_of(problem, SHOWING, seed) for seed in (0, 0, 1))
     if first != again:
         raise InputError(f"{name}: sample draws other states from the same seed: use seed alone")
@@ -345,7 +317,7 @@ def write_solved(answer: Answer, folder: Path) -> Solved:
         "parameters": 0,
         "seeds": [0],
         "is_markovian": True,
-        "own": _own_sources(task),
+        "own": imported_sources({}, task),
         "inputs": {option: str(path) for option, path in inputs.items()},
         "copies": {name: sha256(content) for name, content in copies.items()},
     }
@@ -361,24 +333,6 @@ def write_solved(answer: Answer, folder: Path) -> Solved:
         save_law(partial, answer.learned[None], answer.target, answer.labels)
         seal_run(partial)
     return Solved(folder)
-
-
-def _own_sources(task: Task) -> dict[str, Any]:
-    """Name and source files of the user's problem.
-
-    Raises:
-        InputError: if a file was edited since it was imported.
-    """
-    if not isinstance(task, CustomTask):
-        return {}
-    files, loaded = sources_of(task.problem), sources_of(task.problem, imported=True)
-    for path, digest in files.items():
-        if loaded[path] != digest:
-            raise InputError(
-                f"{path}, of the problem {task.problem}, was edited since this process imported "
-                "it: restart Python, or call importlib.reload on its module"
-            )
-    return {"problem": {"name": task.problem, "files": files}} if files else {}
 
 
 def _report(answer: Answer) -> dict[str, Any]:
