@@ -19,7 +19,7 @@ checks the numbers.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
@@ -81,11 +81,6 @@ class Header(NamedTuple):
         """The claim, if its denominator is positive."""
         return Claim(self.relation, Fraction(self.tv_numerator, self.tv_denominator))
 
-    @property
-    def numbers(self) -> tuple[int | None, ...]:
-        """Every number of the header."""
-        return (*self[1:5], *self[6:])
-
     def lines(self) -> list[str]:
         """The lines of the header."""
         return [
@@ -105,11 +100,6 @@ class Inner(NamedTuple):
     denominator: int
     steps: tuple[tuple[int, int], ...]
 
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """All numbers of the line except the children."""
-        return (self.denominator, *(numerator for _, numerator in self.steps))
-
     def line(self) -> str:
         """The line of the file."""
         pairs = [f"{child} {numerator}" for child, numerator in self.steps]
@@ -122,11 +112,6 @@ class Terminal(NamedTuple):
     label: str
     reward: int
 
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """Every number of the line."""
-        return (self.reward,)
-
     def line(self) -> str:
         """The line of the file."""
         return f"t {self.reward} | {self.label}"
@@ -136,30 +121,22 @@ Row = Inner | Terminal
 
 
 class Head(Protocol):
-    """The header of a certificate of either kind."""
+    """The header of a certificate of any kind: a tuple of a name and numbers."""
 
     @property
     def problem(self) -> str:
         """The name of the problem."""
-
-    @property
-    def numbers(self) -> Sequence[int | None]:
-        """Every number of the header."""
 
     def lines(self) -> list[str]:
         """The lines of the header."""
 
 
 class Labelled(Protocol):
-    """A line below the header."""
+    """A line below the header: a tuple of a label and numbers."""
 
     @property
     def label(self) -> str:
         """The label at its end."""
-
-    @property
-    def numbers(self) -> Sequence[int]:
-        """The numbers of which none may be too long."""
 
     def line(self) -> str:
         """The line of the file."""
@@ -173,22 +150,31 @@ def write_rows(path: Path | str, header: Head, rows: Iterable[Labelled]) -> None
             written.
     """
     with replacing(Path(path)) as file:
-        _check_writable(header.problem, header.numbers)
+        _check_writable(header.problem, header)
         file.write(("\n".join(header.lines()) + "\n").encode("ascii"))
         for row in rows:
-            _check_writable(row.label, row.numbers)
+            _check_writable(row.label, row)
             file.write((row.line() + "\n").encode("ascii"))
         file.write(b"end\n")
 
 
-def _check_writable(label: str, numbers: Iterable[int | None]) -> None:
+def _check_writable(label: str, parts: object) -> None:
     if not LABEL.fullmatch(label):
         raise InputError(
             f"certificate: the label {label[:60]!r} must be 1 to {MAX_LABEL:,} printable ASCII "
             "characters: shorten it"
         )
-    if max(number.bit_length() for number in numbers if number is not None) > _MAX_BITS:
+    if max(number.bit_length() for number in _integers(parts)) > _MAX_BITS:
         raise InputError(
             f"certificate: {label[:60]!r} has a number of more than about {MAX_DIGITS:,} digits: "
             "claim '<=' with a short number, and round rows to a power of two"
         )
+
+
+def _integers(parts: object) -> Iterator[int]:
+    """The integers in a tuple and the tuples in it."""
+    if isinstance(parts, int):
+        yield parts
+    elif isinstance(parts, tuple | list):
+        for part in parts:
+            yield from _integers(part)

@@ -60,11 +60,6 @@ class BareHeader(NamedTuple):
     trace: int
     won: int
 
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """Every number of the header."""
-        return self[1:]
-
     def lines(self) -> list[str]:
         """The lines of the header."""
         return [
@@ -86,11 +81,6 @@ class Value(NamedTuple):
     label: str
     weight: int
 
-    @property
-    def numbers(self) -> list[int]:
-        """The number of the line."""
-        return [self.weight]
-
     def line(self) -> str:
         """The line of the file."""
         return f"v {self.weight} | {self.label}"
@@ -101,11 +91,6 @@ class Drawn(NamedTuple):
 
     value: int
     label: str = "a sample"
-
-    @property
-    def numbers(self) -> list[int]:
-        """The number of the line."""
-        return [self.value]
 
     def line(self) -> str:
         """The line of the file."""

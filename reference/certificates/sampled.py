@@ -26,11 +26,11 @@ from fractions import Fraction
 from itertools import accumulate
 from math import ceil, floor, lcm, prod
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 from reference.certificates.betting import Interval
 from reference.certificates.check import RefusedError, Verdict, verdict_of
-from reference.certificates.format import write_rows
+from reference.certificates.format import Head, write_rows
 from reference.certificates.reading import Lines
 from reference.errors import InputError
 from reference.files import reading
@@ -62,11 +62,6 @@ class SamplesHeader(NamedTuple):
     won_low: int
     won_high: int
 
-    @property
-    def numbers(self) -> tuple[int, ...]:
-        """Every number of the header."""
-        return self[1:]
-
     def lines(self) -> list[str]:
         """The lines of the header."""
         return [
@@ -89,11 +84,6 @@ class Sample(NamedTuple):
     reward: Pair
     forward: Sequence[Pair]
     backward: Sequence[Pair]
-
-    @property
-    def numbers(self) -> list[int]:
-        """Every number of the line."""
-        return [x for pair in (self.reward, *self.forward, *self.backward) for x in pair]
 
     def line(self) -> str:
         """The line of the file."""
@@ -136,14 +126,7 @@ def open_samples(path: Path | str) -> Iterator[tuple[SamplesHeader, Iterator[Sam
         yield read_header(lines, SamplesHeader, SamplesHeader._fields), _samples(lines)
 
 
-class Header(Protocol):
-    """The lines above the samples: the version, a name, and numbers after the name of each line."""
-
-    def lines(self) -> list[str]:
-        """The lines of the header."""
-
-
-H = TypeVar("H", bound=Header)
+H = TypeVar("H", bound=Head)
 
 
 def read_header(lines: Lines, kind: Callable[..., H], fields: Sequence[str]) -> H:
@@ -151,7 +134,8 @@ def read_header(lines: Lines, kind: Callable[..., H], fields: Sequence[str]) -> 
 
     Args:
         lines: the lines of the file.
-        kind: the class of the header, made of a name and numbers.
+        kind: the class of the header, made of a name and numbers, whose lines are the version, the
+            name, and numbers after the name of each line.
         fields: their names.
 
     Raises:

@@ -2,16 +2,17 @@
 
 import heapq
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+Values = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 
 
-def best_within(row: Floats) -> Floats:
+def best_within(row: Values) -> Values:
     """For each bit mask of a set, the largest entry of its parts."""
     best = row.copy()
     for u in range(len(row).bit_length() - 1):
@@ -20,7 +21,9 @@ def best_within(row: Floats) -> Floats:
     return best
 
 
-def best_completions(best: Sequence[Floats]) -> tuple[Floats, Ints]:
+def best_completions(
+    best: Sequence[Values], times: np.ufunc = np.add, one: Any = 0.0
+) -> tuple[Values, Ints]:
     """The largest log weight of a DAG on each set of nodes, and the number of its last node.
 
     The best DAG on S has a sink v with its best parents in `S - v`, and the best DAG on `S - v`
@@ -28,22 +31,24 @@ def best_completions(best: Sequence[Floats]) -> tuple[Floats, Ints]:
 
     Args:
         best: for each node, the log weight of its best family within each set (`best_within`).
+        times: as in `best_graph`.
+        one: as in `best_graph`.
 
     Returns:
         For each bit mask of a set: the log weight, and the node; -1 for the empty set.
     """
     nodes = len(best)
-    most, sinks = np.full(2**nodes, -np.inf), np.full(2**nodes, -1)
-    most[0] = 0.0
+    most, sinks = np.full(2**nodes, -np.inf, best[0].dtype), np.full(2**nodes, -1)
+    most[0] = one
     masks = np.arange(2**nodes)
     sizes = np.bitwise_count(masks)
     for size in range(1, nodes + 1):
         sets = masks[sizes == size]
-        values = np.full((nodes, len(sets)), -np.inf)
+        values = np.full((nodes, len(sets)), -np.inf, most.dtype)
         for v in range(nodes):
             own = np.flatnonzero(sets >> v & 1)
             rests = sets[own] ^ 1 << v
-            values[v, own] = most[rests] + best[v][rests]
+            values[v, own] = times(most[rests], best[v][rests])
         sinks[sets] = values.argmax(axis=0)
         most[sets] = values.max(axis=0)
     return most, sinks
@@ -57,27 +62,35 @@ class Weighted(NamedTuple):
         parents: the parents of each node, a bit mask.
     """
 
-    log_weight: float
+    log_weight: Any
     parents: tuple[int, ...]
 
 
-def best_graph(logs: Sequence[Floats], best: Sequence[Floats]) -> Weighted:
-    """A graph of the largest weight.
+def best_graph(
+    logs: Sequence[Values],
+    best: Sequence[Values] | None = None,
+    times: np.ufunc = np.add,
+    one: Any = 0.0,
+) -> Weighted:
+    """A graph of the largest weight; among equal ones, always the same.
 
     Args:
         logs: for each node, the log weight of each family, nats, by the bit mask of the parents;
-            -inf where there is no such family.
-        best: `best_within` of each.
+            -inf where there is no such family. Integers, as objects, are compared exactly.
+        best: `best_within` of each, if it is at hand.
+        times: the product of two weights; `np.multiply` for weights instead of their logarithms.
+        one: the empty product.
     """
-    most, sinks = best_completions(best)
+    within = [best_within(row) for row in logs] if best is None else best
+    most, sinks = best_completions(within, times, one)
     parents, left = [0] * len(logs), len(most) - 1
     masks = np.arange(len(most))
     while left and most[-1] > -np.inf:
         v = int(sinks[left])
         left ^= 1 << v
-        within = masks[masks & ~left == 0]
-        parents[v] = int(within[logs[v][within].argmax()])
-    return Weighted(float(most[-1]), tuple(parents))
+        parts = masks[masks & ~left == 0]
+        parents[v] = int(parts[logs[v][parts].argmax()])
+    return Weighted(most[-1], tuple(parents))
 
 
 def best_graphs(logs: Floats, count: int) -> list[Weighted]:

@@ -1,4 +1,4 @@
-"""Sums over all directed acyclic graphs of a product of local weights, and the largest product.
+"""Sums over all directed acyclic graphs of a product of local weights.
 
 A weight `w_v(P)` for each node v and parent set P makes `w(G) = prod over v of w_v(Pa_v)` of every
 DAG. Sets of nodes are bit masks throughout. Inclusion and exclusion over sinks sums `w(G)` over all
@@ -8,12 +8,10 @@ UAI 2019).
 """
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import accumulate
-from operator import mul
 from random import Random
-from typing import Any
 
 Integers = list[int]
 
@@ -228,48 +226,3 @@ def subset_sums(values: Sequence[int], nodes: int) -> Integers:
 
 def _members(mask: int) -> Integers:
     return [v for v in range(mask.bit_length()) if mask >> v & 1]
-
-
-def heaviest_dag(
-    weights: Sequence[Sequence[Any]], times: Callable[[Any, Any], Any] = mul, one: Any = 1
-) -> tuple[int, ...]:
-    """The parents of each node in a DAG with the largest `prod over v of w_v(Pa_v)`.
-
-    The best DAG on S has a sink v with its best parents in `S - v`, and the best DAG on `S - v`
-    (Silander and Myllymäki, UAI 2006): `n 2^n` comparisons of integers. Among DAGs of equal weight,
-    always the same one is taken.
-
-    Args:
-        weights: `w_v(P)` by the bit mask P, as in `DagSums`; logarithms, with -inf for 0, if
-            `times` adds them.
-        times: the product of two weights.
-        one: the empty product.
-    """
-    nodes = len(weights)
-    families = [best_subsets(row, nodes) for row in weights]
-    most, sinks = [one] * 2**nodes, [0] * 2**nodes
-    for mask in range(1, 2**nodes):
-        ends = [v for v in range(nodes) if mask >> v & 1]
-        rests = [mask ^ 1 << v for v in ends]
-        values = [
-            times(most[rest], weights[v][families[v][rest]])
-            for v, rest in zip(ends, rests, strict=True)
-        ]
-        most[mask] = max(values)
-        sinks[mask] = ends[values.index(most[mask])]
-    parents, mask = [0] * nodes, 2**nodes - 1
-    while mask:
-        v = sinks[mask]
-        mask ^= 1 << v
-        parents[v] = families[v][mask]
-    return tuple(parents)
-
-
-def best_subsets(values: Sequence[Any], nodes: int) -> list[int]:
-    """For each mask U, the submask with the largest of `values`."""
-    best = list(range(2**nodes))
-    for mask in range(2**nodes):
-        for v in range(nodes):
-            if mask >> v & 1 and values[best[mask ^ 1 << v]] >= values[best[mask]]:
-                best[mask] = best[mask ^ 1 << v]
-    return best

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reference.errors import InputError, shown
-from reference.problems.best_graphs import best_graph, best_within
+from reference.problems.best_graphs import best_graph
 
 Floats = npt.NDArray[np.float64]
 
@@ -48,6 +48,6 @@ def relative_scores(
                 f"{row[mask]}, but must be finite: correct it, or lower max_parents"
             )
     table = np.where(allowed, table, -np.inf)
-    best = best_graph(list(table), [best_within(row) for row in table])
+    best = best_graph(list(table))
     base = table[np.arange(len(table)), list(best.parents)]
     return table - base[:, None], math.fsum(base)

@@ -12,6 +12,7 @@ import numpy as np
 
 from reference.errors import InputError, check_choice, check_integer, check_type, shown
 from reference.problems.base import Order
+from reference.problems.best_graphs import best_graph
 from reference.problems.closed_form import Summed, check_count, seeded
 from reference.problems.columns import (
     column_names,
@@ -26,7 +27,7 @@ from reference.problems.dag_limits import (
     check_size,
     possible_families,
 )
-from reference.problems.dag_sums import DagSums, heaviest_dag
+from reference.problems.dag_sums import DagSums
 from reference.problems.dyadic_weights import BITS, LOG_2, dyadic_weights
 from reference.problems.network_scores import Score, bdeu_scores, bge_scores, numbers_to_score
 from reference.problems.networks import Network, all_ancestors, edge_indicators
@@ -307,7 +308,8 @@ class StructureLearning(Summed):
 
     def mode(self) -> Network:
         """A most probable graph."""
-        return Network(heaviest_dag(self.weights), True)
+        rows = [np.array(row, object) for row in self.weights]
+        return Network(best_graph(rows, times=np.multiply, one=1).parents, True)
 
     def sample(self, count: int, seed: int) -> list[Network]:
         """Independent samples of the posterior, drawn with integers alone."""

@@ -1,12 +1,13 @@
 """Drawing a weighted DAG, and the heaviest one; what their sums rest on is in `verify`."""
 
 import math
-from operator import add
 from random import Random
 
+import numpy as np
 import pytest
 
-from reference.problems.dag_sums import DagSums, best_subsets, heaviest_dag, subset_sums
+from reference.problems.best_graphs import best_graph, best_within
+from reference.problems.dag_sums import DagSums, subset_sums
 from verify.lib.all_dags import random_weights, weighted
 
 
@@ -15,17 +16,17 @@ from verify.lib.all_dags import random_weights, weighted
 def test_the_heaviest_graph_is_the_heaviest_of_all(nodes: int, least: int) -> None:
     weights = random_weights(nodes, seed=nodes, least=least)
     graphs = dict(weighted(weights))
-    assert graphs[heaviest_dag(weights)] == max(graphs.values())
-    logs = [[math.log(w) if w else -math.inf for w in row] for row in weights]
-    assert graphs[heaviest_dag(logs, add, 0.0)] == max(graphs.values())
+    integers = [np.array(row, object) for row in weights]
+    exact = best_graph(integers, times=np.multiply, one=1)
+    assert graphs[exact.parents] == exact.log_weight == max(graphs.values())
+    logs = [np.array([math.log(w) if w else -math.inf for w in row]) for row in weights]
+    assert graphs[best_graph(logs).parents] == max(graphs.values())
 
 
 def test_the_best_part_of_each_set_is_found() -> None:
     values = [3, 1, 4, 1, 5, 9, 2, 6]
-    for mask, best in enumerate(best_subsets(values, 3)):
-        parts = [m for m in range(8) if not m & ~mask]
-        assert best in parts
-        assert values[best] == max(values[m] for m in parts)
+    for mask, best in enumerate(best_within(np.array(values))):
+        assert best == max(values[m] for m in range(8) if not m & ~mask)
 
 
 class Scripted(Random):
