@@ -1,20 +1,25 @@
-"""A picture of the probabilities of edges. Imports no JAX."""
+"""Pictures of the probabilities of edges. Imports no JAX."""
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
-from reference.files import replace_file
+from reference.show import save_figure
+from reference.text import clipped
+
+Floats = npt.NDArray[np.float64]
 
 # More names than these have no numbers in their cells.
 MOST_NUMBERS = 12
+# Columns of a file may be called anything: a dollar begins no formula.
+NAMES: dict[str, Any] = {"fontsize": 8, "parse_math": False}
 
 
-def draw_edges(edges: npt.NDArray[np.float64], names: Sequence[str], path: Path) -> None:
+def draw_edges(edges: Floats, names: Sequence[str], path: Path) -> None:
     """Writes the probability of each edge as a heat map; rows are the starts.
 
     Args:
@@ -25,22 +30,37 @@ def draw_edges(edges: npt.NDArray[np.float64], names: Sequence[str], path: Path)
     nodes = len(names)
     # Without pyplot, whose state is of the whole process.
     figure = Figure(figsize=(2.5 + 0.45 * nodes, 2 + 0.42 * nodes), layout="constrained")
-    axis = figure.add_subplot()
-    values = edges.copy()
-    values[range(nodes), range(nodes)] = np.nan
-    image = axis.imshow(values, cmap="Blues", vmin=0.0, vmax=1.0)
-    # Columns of a file may be called anything: a dollar begins no formula.
-    shown = [name if len(name) <= 20 else f"{name[:19]}…" for name in names]
-    axis.set_xticks(range(nodes), shown, rotation=90, fontsize=8, parse_math=False)
-    axis.set_yticks(range(nodes), shown, fontsize=8, parse_math=False)
+    values = np.where(np.eye(nodes, dtype=bool), np.nan, edges)
+    edge_panel(figure.add_subplot(), "probability of each edge", values, names)
+    save_figure(figure, path, dpi=150)
+
+
+def edge_panel(
+    axis: Any, title: str, values: Floats, names: Sequence[str], most: float | None = None
+) -> None:
+    """Draws a number for each edge as a heat map; rows are the starts.
+
+    Args:
+        axis: the panel.
+        title: its title.
+        values: the numbers, without a diagonal.
+        names: the names of the nodes.
+        most: the largest absolute value of differences; by default these are probabilities.
+    """
+    low, high = (0.0, 1.0) if most is None else (-most, most)
+    image = axis.imshow(values, cmap="Blues" if most is None else "RdBu_r", vmin=low, vmax=high)
+    shown = [clipped(name, 28) for name in names]
+    axis.set_xticks(range(len(names)), shown, rotation=90, **NAMES)
+    axis.set_yticks(range(len(names)), shown, **NAMES)
     axis.set(xlabel="to", ylabel="from")
-    axis.set_title("probability of each edge", fontsize=10)
-    figure.colorbar(image, ax=axis, shrink=0.8)
-    if nodes <= MOST_NUMBERS:
-        for (u, v), value in np.ndenumerate(values):
-            if u != v:
-                tone = "white" if value > 0.6 else "#222222"
-                axis.text(v, u, f"{value:.2f}", ha="center", va="center", fontsize=7, color=tone)
-    file = io.BytesIO()
-    figure.savefig(file, format="png", dpi=150)
-    replace_file(path, file.getvalue())
+    axis.set_title(title, fontsize=10)
+    axis.figure.colorbar(image, ax=axis, shrink=0.8)
+    if len(names) > MOST_NUMBERS:
+        return
+    digits = 2 if most is None else 3
+    for (i, j), value in np.ndenumerate(values):
+        if i != j:
+            tone = "white" if abs(value) > 0.6 * high else "#222222"
+            # Not "-0.00".
+            text = f"{round(value, digits) + 0.0:.{digits}f}"
+            axis.text(j, i, text, ha="center", va="center", fontsize=7, color=tone)

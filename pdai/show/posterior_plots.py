@@ -8,14 +8,14 @@ import numpy as np
 
 from fast.measure.expectations import Expectation
 from fast.runs.folder import stored_config
+from pdai.show.edge_picture import NAMES, edge_panel
 from pdai.show.stored import Floats, Stored
 from reference.balance import log_float
 from reference.certificates.statement import small
+from reference.text import clipped
 
 # The most panels in a row, and features in a panel, with legible names.
 PANELS, MOST_FEATURES = 3, 32
-# Columns of a file may be called anything: a dollar begins no formula.
-_NAMES: dict[str, Any] = {"fontsize": 8, "parse_math": False}
 _near = partial(small, digits=3)
 
 
@@ -63,17 +63,13 @@ def _draw_expectations(axis: Any, every: tuple[Expectation, ...], colour: str) -
         known = [(value, i) for i, value in enumerate(values) if value is not None]
         if known:
             axis.plot(*zip(*known, strict=True), marker, color="#222222", ms=9, label=name)
-    axis.set_yticks(place, [_short(one.name) for one in shown], **_NAMES)
+    axis.set_yticks(place, [clipped(one.name, 28) for one in shown], **NAMES)
     axis.set_ylim(len(shown) - 0.5, -0.5)
     few = "" if len(shown) == len(every) else f", the first {len(shown)} of {len(every)}"
     axis.set_title(f"expectations of features, with two standard errors{few}", fontsize=10)
     axis.set(xlabel="mean")
     axis.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(1, 1))
     axis.grid(alpha=0.3)
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= 28 else f"{name[:27]}…"
 
 
 def edge_matrices(every: tuple[Expectation, ...]) -> tuple[list[str], Floats, Floats]:
@@ -87,27 +83,9 @@ def _draw_edges(axes: Any, every: tuple[Expectation, ...]) -> None:
     """The probability of each edge under target and sampler, and their difference."""
     names, target, learned = edge_matrices(every)
     most = max(0.01, float(np.nanmax(np.abs(learned - target))))
-    panels = (
-        ("edges: exact posterior", target, "Blues", 0.0, 1.0),
-        ("edges: sampler", learned, "Blues", 0.0, 1.0),
-        ("sampler minus posterior", learned - target, "RdBu_r", -most, most),
-    )
-    for axis, (title, values, colours, low, high) in zip(axes, panels, strict=True):
-        digits = 2 if high == 1 else 3
-        image = axis.imshow(values, cmap=colours, vmin=low, vmax=high)
-        axis.set_xticks(range(len(names)), map(_short, names), rotation=90, **_NAMES)
-        axis.set_yticks(range(len(names)), map(_short, names), **_NAMES)
-        axis.set(xlabel="to", ylabel="from")
-        axis.set_title(title, fontsize=10)
-        axis.figure.colorbar(image, ax=axis, shrink=0.8)
-        if len(names) <= 8:
-            for (i, j), value in np.ndenumerate(values):
-                if i != j:
-                    dark = abs(value) > 0.6 * high
-                    tone = "white" if dark else "#222222"
-                    # Not "-0.00".
-                    text = f"{round(value, digits) + 0.0:.{digits}f}"
-                    axis.text(j, i, text, ha="center", va="center", fontsize=7, color=tone)
+    edge_panel(axes[0], "edges: exact posterior", target, names)
+    edge_panel(axes[1], "edges: sampler", learned, names)
+    edge_panel(axes[2], "sampler minus posterior", learned - target, names, most)
 
 
 def _variables(every: tuple[Expectation, ...]) -> list[str]:
@@ -155,7 +133,7 @@ def _draw_graph(axis: Any, edges: list[tuple[int, int]], names: list[str]) -> No
     axis.set_axis_off()
     boxes = [
         axis.text(
-            x, y, name[:10], ha="center", va="center", **_NAMES,
+            x, y, name[:10], ha="center", va="center", **NAMES,
             bbox={"boxstyle": "round,pad=0.35", "fc": "white", "ec": "#444444"},
         ).get_bbox_patch()
         for (x, y), name in zip(places, names, strict=True)

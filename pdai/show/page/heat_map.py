@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from pdai.show.page.chart import LETTER, number_text
 from pdai.show.page.elements import short, tag, tip
+from reference.text import clipped
 
 Floats = npt.NDArray[np.float64]
 
@@ -19,7 +20,7 @@ LONGEST = 12
 def heat_map(title: str, names: Sequence[str], values: Floats, most: float | None) -> Element:
     """A cell for each edge, darker for larger values; negative ones in another colour."""
     most = most or max(0.01, float(np.nanmax(np.abs(values))))
-    shown = [name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…" for name in names]
+    shown = [clipped(name, LONGEST) for name in names]
     margin = 20 + LETTER * max(map(len, shown))
     cells = []
     for (i, j), value in np.ndenumerate(values):

@@ -9,6 +9,7 @@ from pdai.show.page.elements import polyline, short, tag
 from pdai.show.page.entries import Lift
 from reference.marginals import path_sums
 from reference.show import layout
+from reference.text import clipped
 
 # Pixels for a unit of height and of width, around all, and for the names of the last layer.
 ROW, COLUMN, MARGIN, NAMES = 30, 52, 26, 90
@@ -76,8 +77,7 @@ def _node(lift: Lift, node: int, at: tuple[float, float], visits: Sequence[float
         tag(kind, class_="under", **shape),
         tag(kind, fill_opacity=f"{visits[node]:.3f}", **shape),
     )
-    name = lift.texts[state]
-    name = name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+    name = clipped(lift.texts[state], LONGEST)
     beside = {"x": f"{x + 12:.1f}", "y": f"{y + 4:.1f}"}
     above = {"x": f"{x:.1f}", "y": f"{y - 11:.1f}", "class_": "mid"}
     text = "\n".join(_description(lift, node, visits))
