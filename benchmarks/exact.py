@@ -31,11 +31,6 @@ from verify.lib.small_scope import isomorphism_classes
 ROUNDS = 7
 
 
-def show(table: Table, name: str, values: Sequence[float], unit: str) -> None:
-    """One row."""
-    table.add({"what": name, "median (least to largest)": Spread(values, unit)})
-
-
 def enumeration(table: Table) -> None:
     """States per second of `enumerate_dag`."""
     problems: list[tuple[str, Problem[Any]]] = [
@@ -47,7 +42,7 @@ def enumeration(table: Table) -> None:
         states = len(enumerate_dag(problem).labels)
         times = [wall_seconds(partial(enumerate_dag, problem)) for _ in range(3)]
         rates = [states / seconds for seconds in times]
-        show(table, f"enumeration, {name}: {states:,} states", rates, "states/s")
+        table.show(f"enumeration, {name}: {states:,} states", Spread(rates, "states/s"))
 
 
 def imports(table: Table) -> None:
@@ -59,7 +54,7 @@ def imports(table: Table) -> None:
     codes = ("pass", "import reference")
     times = in_turns({code: partial(started, code) for code in codes}, ROUNDS)
     added = [full - empty for empty, full in zip(*(times[code] for code in codes), strict=True)]
-    show(table, "import reference", added, "s")
+    table.show("import reference", Spread(added, "s"))
 
 
 def balance_holds(dag: PointedDAG[Any], weights: Sequence[int], rewards: Sequence[int]) -> bool:
@@ -123,15 +118,15 @@ def all_lifts(table: Table) -> None:
         return count
 
     taken = wall_seconds(graphs)
-    show(table, f"all {len(classes):,} graphs with six states", [taken], "s")
+    table.show(f"all {len(classes):,} graphs with six states", Spread([taken], "s"))
     counts = list[int]()
     taken = wall_seconds(lambda: counts.append(checked(balance_holds, 1)))
     assert counts == [438_805]
-    show(table, "all their 438,805 lifts, made and checked in integers", [taken], "s")
-    show(table, "the same, per second", [counts[0] / taken], "lifts/s")
+    table.show("all their 438,805 lifts, made and checked in integers", Spread([taken], "s"))
+    table.show("the same, per second", Spread([counts[0] / taken], "lifts/s"))
     taken = wall_seconds(lambda: counts.append(checked(balance_holds_in_fractions, 20)))
     name = f"{counts[1]:,} of them, by the reference's own policies"
-    show(table, name, [counts[1] / taken], "lifts/s")
+    table.show(name, Spread([counts[1] / taken], "lifts/s"))
 
 
 if __name__ == "__main__":

@@ -148,6 +148,10 @@ class Table:
             print(values, flush=True)
         self.write()
 
+    def show(self, what: str, measured: Spread) -> None:
+        """A row of one quantity."""
+        self.add({"what": what, "median (least to largest)": measured})
+
     def write(self) -> None:
         """Both files, each all or nothing."""
         if self._out is not None:

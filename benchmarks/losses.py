@@ -7,12 +7,13 @@ of them needs the fewest steps to 0.05, and among these the one whose last TV is
 gradients draw from the policy itself, the others explore as the task does.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import Spread, Table, machine, parser
-from benchmarks.time_to_tv import curves
+from benchmarks.harness import Table, machine, parser
+from benchmarks.time_to_tv import Curve, columns, curves, first_below
 
 DISTANCES = (0.1, 0.05, 0.02)
 COMMON = {"steps": 1_000, "batch": 32, "seeds": 3}
@@ -37,38 +38,24 @@ LOSSES: dict[str, dict[str, Any]] = {
     "Z of the batch": {"loss": HERE + "batch_z:BatchZ", "group": 32},
     "shifted cosh": {"loss": HERE + "regression:Regression", "kind": "shifted cosh"},
 }
-Curves = list[tuple[float, list[float]]]
 
 
-def seconds(measured: Curves, distance: float) -> list[float]:
-    """When each seed is first below a distance; infinity if it never is."""
-    members = zip(*(distances for _, distances in measured), strict=True)
-    times = [spent for spent, _ in measured]
-    return [
-        next((s for s, tv in zip(times, member, strict=True) if tv < distance), float("inf"))
-        for member in members
-    ]
+def by_seed(measured: Iterable[tuple[float, list[float]]]) -> list[Curve]:
+    """The curve of each of the seeds that are trained side by side."""
+    times, distances = zip(*measured, strict=True)
+    return [list(zip(times, tvs, strict=True)) for tvs in zip(*distances, strict=True)]
 
 
-def row_of(task: str, loss: str, by_rate: dict[float, Curves]) -> dict[str, Any]:
+def row_of(task: str, loss: str, by_rate: dict[float, list[Curve]]) -> dict[str, Any]:
     """The best rate of a loss on a task, and the seconds with it."""
 
     def worst(rate: float) -> tuple[float, float]:
         # By looks at the TV, since the seconds of two rates to the same step differ by chance.
-        looks = [(float(look), tvs) for look, (_, tvs) in enumerate(by_rate[rate])]
-        return max(seconds(looks, 0.05)), max(looks[-1][1])
+        looks = [[(float(look), tv) for look, (_, tv) in enumerate(one)] for one in by_rate[rate]]
+        return max(first_below(one, 0.05) for one in looks), max(one[-1][1] for one in looks)
 
     rate = min(by_rate, key=worst)
-    row: dict[str, Any] = {"task": task, "loss": loss, "rate": rate}
-    for distance in DISTANCES:
-        first = seconds(by_rate[rate], distance)
-        reached = [spent for spent in first if spent < float("inf")]
-        complete = len(reached) == len(first)
-        some = f"{len(reached)} of {len(first)} seeds" if reached else "-"
-        row[f"TV < {distance}, s"] = str(Spread(first)) if complete else some
-    row["last TV"] = str(Spread(by_rate[rate][-1][1]))
-    row["all steps, s"] = by_rate[rate][-1][0]
-    return row
+    return {"task": task, "loss": loss, "rate": rate, **columns(by_rate[rate], DISTANCES)}
 
 
 def main() -> None:
@@ -84,7 +71,7 @@ def main() -> None:
             measured = {}
             for rate in asked.rates:
                 chosen = COMMON | options | LOSSES[loss] | {"learning_rate": rate}
-                measured[rate] = list(curves(chosen, 0, compiled=True))
+                measured[rate] = by_seed(curves(chosen, 0, compiled=True))
             table.add(row_of(task, loss, measured))
 
 

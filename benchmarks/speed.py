@@ -51,9 +51,9 @@ def training(table: Table, name: str, make: Callable[..., TrainConfig]) -> None:
         for label, times in in_turns(clocks, ROUNDS, uncounted=1).items()
     }
     base = rates.pop("Markovian")
-    show(table, f"{name}: Markovian", Spread(base, "steps/s"))
+    table.show(f"{name}: Markovian", Spread(base, "steps/s"))
     for label, values in rates.items():
-        show(table, f"{name}: {label}, over Markovian", ratios(values, base))
+        table.show(f"{name}: {label}, over Markovian", ratios(values, base))
 
 
 # Networks without the table that is the default, as in earlier rows.
@@ -73,7 +73,7 @@ def exact_sums(table: Table) -> None:
     environment = make_environment(problem)
 
     def calls(name: str, action: Callable[[], Any]) -> None:
-        show(table, name, Spread([processor_seconds(action) for _ in range(3)], "s"))
+        table.show(name, Spread([processor_seconds(action) for _ in range(3)], "s"))
 
     calls(
         "SIX6: enumeration and check of the environment",
@@ -90,11 +90,6 @@ def exact_sums(table: Table) -> None:
         law()
         name = "float64" if float64 else "float32"
         calls(f"SIX6: all 7,190,236 trajectories of a path-dependent policy, {name}", law)
-
-
-def show(table: Table, name: str, measured: Spread) -> None:
-    """One row."""
-    table.add({"what": name, "median (least to largest)": measured})
 
 
 if __name__ == "__main__":

@@ -36,6 +36,8 @@ from reference.metrics import total_variation
 from reference.problems import Cell
 
 DISTANCES = (0.2, 0.1, 0.05, 0.02, 0.01)
+# Seconds and TV along a training.
+Curve = Sequence[tuple[float, float]]
 # Of the rewards of tempered chains.
 POWERS = tuple(2.0**k for k in range(-6, 1))
 TASKS: dict[str, dict[str, Any]] = {
@@ -327,19 +329,27 @@ def chain_curve(
                 return
 
 
-def row_of(task: str, name: str, curves: list[list[tuple[float, float]]]) -> dict[str, Any]:
-    """The least, middle and largest seconds to each distance; "never" if a seed does not arrive."""
-    row: dict[str, Any] = {"task": task, "sampler": name}
-    for distance in DISTANCES:
-        first = [next((s for s, tv in one if tv < distance), None) for one in curves]
-        reached = [seconds for seconds in first if seconds is not None]
-        if len(reached) == len(first):
-            row[f"TV < {distance}, s"] = str(Spread(reached))
-        else:
-            row[f"TV < {distance}, s"] = f"{len(reached)} of {len(first)} seeds" if reached else "-"
-    row["last TV"] = str(Spread([one[-1][1] for one in curves]))
-    row["all steps, s"] = str(Spread([one[-1][0] for one in curves]))
-    return row
+def first_below(curve: Curve, distance: float) -> float:
+    """The seconds after which a sampler is first nearer than that; infinity if it never is."""
+    return next((seconds for seconds, tv in curve if tv < distance), float("inf"))
+
+
+def columns(curves: Sequence[Curve], distances: Sequence[float] = DISTANCES) -> dict[str, str]:
+    """The least, middle and largest seconds to each distance, or how many of the seeds arrive."""
+    cells = {}
+    for distance in distances:
+        first = [first_below(one, distance) for one in curves]
+        arrived = sum(seconds < float("inf") for seconds in first)
+        some = f"{arrived} of {len(first)} seeds" if arrived else "-"
+        cells[f"TV < {distance}, s"] = str(Spread(first)) if arrived == len(first) else some
+    cells["last TV"] = str(Spread([one[-1][1] for one in curves]))
+    cells["all steps, s"] = str(Spread([one[-1][0] for one in curves]))
+    return cells
+
+
+def row_of(task: str, name: str, curves: Sequence[Curve]) -> dict[str, Any]:
+    """The row of a sampler on a task."""
+    return {"task": task, "sampler": name, **columns(curves)}
 
 
 def main() -> None:

@@ -14,7 +14,6 @@ from benchmarks.on_device.machine import per_call
 from benchmarks.on_device.program import cost
 from benchmarks.on_device.targets import inferred
 from fast.environments import AbstractEnvironment, make_environment
-from fast.parts import DYNAMICS
 from fast.policies.policy import Policy
 from fast.runs.sizes import device_memory
 from fast.sampling.forward import sample_trajectories
@@ -33,14 +32,7 @@ TASKS: dict[str, tuple[str, dict[str, Any]]] = {
     "structure, 5 nodes": ("structure", {}),
     "Syn-32": ("syn", {"length": 32, "parameters": 62_000}),
 }
-# The project's own, if it has one, else the example.
-MIN_GRU = next((name for name in DYNAMICS if "mingru" in name.replace("-", "")), None)
-POLICIES = {
-    "Markovian": "markov",
-    "GRU": "gru",
-    "minGRU": MIN_GRU or "examples.min_gru:MinGRU",
-    "SRWM": "srwm",
-}
+POLICIES = {"Markovian": "markov", "GRU": "gru", "minGRU": "mingru", "SRWM": "srwm"}
 BATCHES = (128, 512, 32, 4_096, 32_768, 262_144)
 # How late each task, policy and batch comes, beside the first of its kind.
 LATER = {"task": 1.0, "policy": 2.0, "batch": 3.0}
@@ -110,16 +102,10 @@ def prepare(task: str, policy: str, batch: int) -> Ready:
         drawn, _ = sample_trajectories(policy, environment, uniforms(key, environment, batch))
         return drawn.active.sum() / batch, drawn.log_reward
 
-    arguments = (first_policy(state), environment, jax.random.key(1))
+    arguments = (state.policy(0), environment, jax.random.key(1))
     sampling = jax.jit(sample).lower(*arguments).compile()
     seconds = (trained - started, time.perf_counter() - trained)
     return Ready(training, steps, sampling, state, environment, needs, seconds)
-
-
-def first_policy(state: Any) -> Policy:
-    """The policy of the only seed."""
-    policy: Policy = jax.tree.map(lambda leaf: leaf[0], state.sampler.policy)
-    return policy
 
 
 def measure(task: str, policy: str, batch: int, rate: float, ready: Ready) -> list[dict[str, Any]]:
@@ -136,7 +122,7 @@ def measure(task: str, policy: str, batch: int, rate: float, ready: Ready) -> li
     row["needs MiB"] = round(ready.needs / 2**20, 1)
     if ready.training is None:
         return [row | {"note": "does not fit"}]
-    network, key = jax.device_put((first_policy(ready.state), jax.random.key(1)))
+    network, key = jax.device_put((ready.state.policy(0), jax.random.key(1)))
     length = float(ready.sampling(network, ready.environment, key)[0])
     sampled, _ = per_call(lambda: ready.sampling(network, ready.environment, key), 0.5)
     box = [jax.tree.map(jax.numpy.asarray, ready.state)]

@@ -52,12 +52,6 @@ def sample(policy: Policy, environment: Any, batch: int, key: Any) -> tuple[Any,
     return trajectories.active.sum(1).mean(), trajectories.log_reward
 
 
-def first_policy(state: Any) -> Policy:
-    """The policy of the only seed."""
-    policy: Policy = jax.tree.map(lambda leaf: leaf[0], state.sampler.policy)
-    return policy
-
-
 class Pdai(Worker):
     """The fast half of this project."""
 
@@ -87,7 +81,7 @@ class Pdai(Worker):
             return lengths.mean(), rewards.sum()
 
         self.draw = jax.jit(draw)
-        return sum(leaf.size for leaf in jax.tree.leaves(first_policy(self.state)))
+        return sum(leaf.size for leaf in jax.tree.leaves(self.state.policy(0)))
 
     def train(self, steps: int) -> None:
         self.state, info = self.trainer.advance(self.state, steps)
@@ -99,7 +93,7 @@ class Pdai(Worker):
     def sample(self, batches: int) -> float:
         self.key, key = jax.random.split(self.key)
         keys = jax.random.split(key, batches)
-        lengths, _ = self.draw(first_policy(self.state), self.environment, keys)
+        lengths, _ = self.draw(self.state.policy(0), self.environment, keys)
         return float(lengths)
 
     def log_rewards(self, terminals: list[list[int]]) -> list[float]:
