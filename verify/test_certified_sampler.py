@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reference import ForwardPolicy
+from reference import ForwardPolicy, marginal_by_trajectories
 from reference.certificates import CertifiedSampler, state_label, write_certificate
 from reference.certificates.sample import Bits
 from verify.lib.bits import deciding_strings
@@ -28,10 +28,8 @@ def shares(draw: Callable[[Bits], str], length: int) -> dict[str | None, Fractio
 
 def law_by_paths(forward: ForwardPolicy[Fraction]) -> dict[str, Fraction]:
     """`p_T` by label, summed over the list of all trajectories."""
-    law: dict[str, Fraction] = defaultdict(Fraction)
-    for tau in forward.dag.trajectories():
-        law[state_label(forward.dag.labels[forward.dag.end(tau)])] += forward.along(tau)
-    return law
+    labels = [state_label(forward.dag.labels[x]) for x in forward.dag.terminals]
+    return dict(zip(labels, marginal_by_trajectories(forward), strict=True))
 
 
 def sampler_of(

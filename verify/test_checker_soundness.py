@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from reference import RATIONAL, ForwardPolicy, normalize, total_variation
+from reference import (
+    RATIONAL,
+    ForwardPolicy,
+    marginal_by_trajectories,
+    normalize,
+    total_variation,
+)
 from reference.certificates import Sample, check_certificate, write_certificate
 from reference.certificates.refuted import THRESHOLDS, BareHeader, won_by_bets
 from reference.certificates.sampled import BETS, SamplesHeader, Values, capital
@@ -25,11 +31,7 @@ def instances(every: int) -> Iterator[tuple[ForwardPolicy[Fraction], tuple[Fract
 
 def by_paths(forward: ForwardPolicy[Fraction], rewards: tuple[Fraction, ...]) -> Fraction:
     """TV of the law of ends, summed over the list of all trajectories."""
-    dag = forward.dag
-    mass = dict.fromkeys(dag.terminals, Fraction(0))
-    for tau in dag.trajectories():
-        mass[dag.end(tau)] += forward.along(tau)
-    return total_variation(list(mass.values()), normalize(rewards))
+    return total_variation(marginal_by_trajectories(forward), normalize(rewards))
 
 
 @pytest.mark.claim("checker-soundness")

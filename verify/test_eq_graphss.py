@@ -1,7 +1,6 @@
 """eq:graphss: policies of graph networks on small graphs, with the names of nodes exchanged."""
 
 import random
-from collections.abc import Hashable
 from fractions import Fraction
 from itertools import permutations
 from typing import Any
@@ -12,6 +11,7 @@ from reference import RATIONAL, ForwardPolicy, enumerate_dag, marginal
 from reference.expressivity.aliasing import TiedPolicies
 from reference.fields.symbolic import Symbolic
 from reference.problems.graphs import EdgeAddition, added_edge, graph
+from verify.lib.attainable import tied_by
 from verify.lib.forks import (
     EVERYTHING,
     FORCED,
@@ -40,9 +40,7 @@ def ordered_pairs(problem: EdgeAddition) -> list[tuple[int, int]]:
 
 def concatenated(problem: EdgeAddition) -> TiedPolicies:
     """The policies of the printed formula, where edges are written with the lesser node first."""
-    numbers: dict[Hashable, int] = {}
-    classes = [numbers.setdefault(pair, len(numbers)) for pair in ordered_pairs(problem)]
-    return TiedPolicies(enumerate_dag(problem), tuple(classes))
+    return tied_by(enumerate_dag(problem), ordered_pairs(problem))
 
 
 def two_ways(start: tuple[int, int]) -> EdgeAddition:
@@ -56,8 +54,8 @@ def two_ways(start: tuple[int, int]) -> EdgeAddition:
 @pytest.mark.catches(
     "The two ends of a new edge are compared in order, though an edge has none.",
     "verify/lib/gnn.py",
-    "pair = tuple(sorted((colours[label][m], colours[label][n])))",
-    "pair = (colours[label][m], colours[label][n])",
+    "pairs.append(tuple(sorted((colours[label][m], colours[label][n]))))",
+    "pairs.append((colours[label][m], colours[label][n]))",
 )
 @pytest.mark.claim("eq:graphss")
 def test_one_edge_on_three_nodes_by_hand() -> None:

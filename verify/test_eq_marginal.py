@@ -17,6 +17,7 @@ from reference import (
 )
 from verify.lib import strategies
 from verify.lib.fields import FLINT
+from verify.lib.laws import by_label
 from verify.lib.scopes import Draw, Scope
 
 
@@ -31,8 +32,7 @@ def test_the_sum_over_two_trajectories_by_hand() -> None:
     dag = pointed_dag({"o": ["a", "x"], "a": ["x", "y"], "x": [], "y": []})
     policy = ForwardPolicy.from_weights(dag, RATIONAL, [1, 1, 1, 2])
     assert list(policy.values) == [Fraction(n, d) for n, d in ((1, 2), (1, 2), (1, 3), (2, 3))]
-    by_label = dict(zip((dag.labels[x] for x in dag.terminals), marginal(policy), strict=True))
-    assert by_label == {"x": Fraction(1, 2) + Fraction(1, 6), "y": Fraction(1, 3)}
+    assert by_label(policy) == {"x": Fraction(1, 2) + Fraction(1, 6), "y": Fraction(1, 3)}
 
 
 @pytest.mark.claim("eq:marginal")

@@ -14,6 +14,7 @@ from reference import BALL, FLOAT64, Additive, Symbolic, enumerate_dag, lift, ma
 from reference.fields.balls import enclose
 from reference.fields.field import Field
 from reference.problems import Lines
+from verify.lib.laws import by_label
 from verify.lib.linear import LinearLines, Parameters, Vector, law_from_odds
 from verify.lib.linear_policy import LinearDynamics, LinearPolicy, linear_policy
 
@@ -157,9 +158,7 @@ def test_the_policy_on_the_lift_has_the_law_of_its_log_odds() -> None:
         model = LinearLines(dynamics.embedding[:-1], b[0] - b[1])
         odds = [math.exp(o) for o in model.log_odds(dynamics.parameters)]
         expected = [float(p) for p in law_from_odds([Fraction(o) for o in odds])]
-        dag = policy.lifted.dag
-        names = [dag.labels[x] for x in dag.terminals]
-        law = dict(zip(names, marginal(policy.forward), strict=True))
+        law = by_label(policy.forward)
         assert [law[f"q{i}"] for i in range(6)] == pytest.approx(expected, abs=1e-14)
 
 

@@ -27,6 +27,7 @@ from reference import (
     tb_residuals,
 )
 from reference.problems import Grid, Lines
+from verify.lib.laws import by_label
 
 Edges = dict[tuple[str, str], Fraction]
 SIZES = [(length, step) for length in range(1, 7) for step in range(1, length + 1)]
@@ -184,8 +185,7 @@ def test_with_a_p_b_that_is_not_normalised_balance_counts_paths() -> None:
     forward = ForwardPolicy.from_rows(dag, RATIONAL, rows)
     rewards = (Fraction(1),) * 3
     assert all(r == 0 for _, r in tb_residuals(forward, ones, rewards, Fraction(4)))
-    law = {dag.labels[x]: p for x, p in zip(dag.terminals, marginal(forward), strict=True)}
-    assert law == {"q0": quarter, "q1": quarter, "q2": 2 * quarter}
+    assert by_label(forward) == {"q0": quarter, "q1": quarter, "q2": 2 * quarter}
 
 
 @pytest.mark.control("eq:lines")

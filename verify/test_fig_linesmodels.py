@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from reference import marginal, normalize, total_variation
+from reference import normalize, total_variation
 from reference.fields.balls import BALL, enclose
 from reference.fields.field import RATIONAL, ExactField, Field
 from reference.problems import Lines
+from verify.lib.laws import by_label
 from verify.lib.linear import Parameters, Vector
 from verify.lib.linear_policy import LinearDynamics, linear_policy
 
@@ -58,7 +59,7 @@ def ends(
     """The law over `q_0, ..., q_N`; in powers of two, for integer logits."""
     dynamics = LinearDynamics(embedding, parameters)
     p_f = linear_policy(problem, dynamics, list(map(Fraction, b)), field).forward
-    law = {p_f.dag.labels[x]: p for x, p in zip(p_f.dag.terminals, marginal(p_f), strict=True)}
+    law = by_label(p_f)
     return [law[f"q{i}"] for i in range(problem.length + 1)]
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,25 +20,13 @@ from reference import (
 from reference.balance import log_float
 from reference.certificates.features import exact_lines
 from reference.certificates.importance import shortfall
+from verify.lib.laws import PathLaws, path_laws
 from verify.lib.named_dags import TWO_TO_ONE
 from verify.lib.scopes import Scope, all_small_lifts
 
 
-class Laws(NamedTuple):
-    """`p_F` and `R p_B` of each trajectory."""
-
-    p_f: list[Fraction]
-    weight: list[Fraction]
-
-    @property
-    def z(self) -> Fraction:
-        """The sum of `R p_B`."""
-        return sum(self.weight, Fraction(0))
-
-    @property
-    def tv(self) -> Fraction:
-        """`TV(p_F, mu)`."""
-        return total_variation(self.p_f, [w / self.z for w in self.weight])
+class Laws(PathLaws):
+    """`p_F` and `R p_B` of each trajectory, and the means of the bounds."""
 
     def from_model(self, z: Fraction) -> Fraction:
         """`E_pF[(1 - R p_B / (z p_F))_+]`."""
@@ -59,13 +47,7 @@ class Laws(NamedTuple):
 
 
 def laws_of(forward: Any, backward: Any, rewards: Any) -> Laws:
-    dag = forward.dag
-    reward = dict(zip(dag.terminals, rewards, strict=True))
-    paths = list(dag.trajectories())
-    return Laws(
-        [forward.along(tau) for tau in paths],
-        [reward[dag.end(tau)] * backward.along(tau) for tau in paths],
-    )
+    return Laws(*path_laws(forward, backward, rewards))
 
 
 def instances() -> Iterator[tuple[ForwardPolicy[Fraction], Any, tuple[Fraction, ...]]]:

@@ -18,12 +18,21 @@ from pdai.experiments.minimisers import (
     proved_box,
 )
 from pdai.experiments.nearest import nearest
-from reference import RATIONAL, ForwardPolicy, PointedDAG, marginal, path_sums, pointed_dag
+from reference import (
+    RATIONAL,
+    BackwardPolicy,
+    ForwardPolicy,
+    PointedDAG,
+    marginal,
+    path_sums,
+    pointed_dag,
+)
 from reference.expressivity.aliasing import TiedPolicies
 from reference.expressivity.coarse import block_of_cell, end_of_string, tied_policies
 from reference.fields.balls import precision
 from reference.metrics import total_variation
 from reference.problems import BitSequences, Grid
+from verify.lib.attainable import tied_by
 from verify.lib.forks import HALF
 from verify.lib.scopes import Scope, all_small_dags
 
@@ -37,12 +46,7 @@ FORK = pointed_dag({"o": ["s", "x"], "s": ["y", "z"], "x": [], "y": [], "z": []}
 
 def by_count(dag: PointedDAG[Any]) -> TiedPolicies:
     """Policies whose rows are the same at states with as many actions."""
-    number: dict[tuple[int, int], int] = {}
-    classes = [0] * len(dag.edges)
-    for out in dag.out_edges:
-        for place, edge in enumerate(out):
-            classes[edge] = number.setdefault((len(out), place), len(number))
-    return TiedPolicies(dag, tuple(classes))
+    return tied_by(dag, ((len(row), place) for row in dag.out_edges for place in range(len(row))))
 
 
 def random_law(count: int, rng: random.Random) -> list[Fraction]:
@@ -73,20 +77,13 @@ def steps_of(tied: TiedPolicies, policy: ForwardPolicy[Any], tau: Any) -> list[F
     return slope
 
 
-def backward_of(dag: PointedDAG[Any], tau: Any) -> Fraction:
-    share = Fraction(1)
-    for edge in tau:
-        share /= len(dag.in_edges[dag.edges[edge][1]])
-    return share
-
-
 def score(tied: TiedPolicies, target: list[Fraction], weights: Any) -> list[Fraction]:
     """The gradient of the log-likelihood of the target's trajectories, one by one."""
     dag, policy = tied.dag, tied.policy(weights)
     at = dict(zip(dag.terminals, target, strict=True))
-    total = [Fraction(0)] * tied.count
+    total, uniform = [Fraction(0)] * tied.count, BackwardPolicy.uniform(dag, RATIONAL)
     for tau in dag.trajectories(1_000):
-        share = at[dag.end(tau)] * backward_of(dag, tau)
+        share = at[dag.end(tau)] * uniform.along(tau)
         slope = steps_of(tied, policy, tau)
         total = [t + share * s for t, s in zip(total, slope, strict=True)]
     return total

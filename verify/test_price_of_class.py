@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from pdai.experiments.minors import cost, least_distance, paired_distance
-from reference import marginal
 from reference.expressivity.aliasing import TiedPolicies
 from reference.expressivity.coarse import Remembered, block_of_cell, end_of_string, tied_policies
 from reference.metrics import total_variation
 from reference.problems import BitSequences, Grid
 from verify.lib.forks import HALF
+from verify.lib.laws import by_label
 
 LENGTH = 4
 STRINGS = BitSequences(("0" * LENGTH, "1" * LENGTH), exponent=8)
@@ -28,8 +28,7 @@ def seen_by(last: int) -> TiedPolicies:
 def drawn(tied: TiedPolicies, rng: random.Random) -> Law:
     """The law of random weights, by string."""
     weights = [Fraction(rng.randint(1, 9)) for _ in range(tied.count)]
-    law = marginal(tied.policy(weights))
-    return dict(zip((tied.dag.labels[x] for x in tied.dag.terminals), law, strict=True))
+    return by_label(tied.policy(weights))
 
 
 def random_target(rng: random.Random) -> Law:

@@ -32,6 +32,7 @@ from reference.bounds import (
     tv_within,
 )
 from reference.fields.symbolic import Symbolic
+from verify.lib.laws import path_laws
 from verify.lib.named_dags import FORK
 from verify.lib.scopes import Scope, all_small_lifts
 
@@ -45,13 +46,8 @@ class Instance(NamedTuple):
 
     def laws(self) -> tuple[list[Fraction], list[Fraction]]:
         """`p_F` and `mu` on the trajectories."""
-        dag = self.forward.dag
-        pi = dict(zip(dag.terminals, normalize(self.rewards), strict=True))
-        trajectories = list(dag.trajectories())
-        return (
-            [self.forward.along(tau) for tau in trajectories],
-            [pi[dag.end(tau)] * self.backward.along(tau) for tau in trajectories],
-        )
+        laws = path_laws(*self)
+        return laws.p_f, laws.mu
 
 
 def instances(every: int = 1) -> Iterator[Instance]:
@@ -100,13 +96,8 @@ def test_masses_other_than_one_widen_the_bound_by_their_ratio() -> None:
             RATIONAL,
             [v * rng.choice(factors) for v in backward.values],
         )
-        masses = mass(kernel)
-        reward = dict(zip(dag.terminals, rewards, strict=True))
-        ratios = [
-            forward.along(tau) / (reward[dag.end(tau)] * kernel.along(tau))
-            for tau in dag.trajectories()
-        ]
-        rho, tv = max(ratios) / min(ratios), total_variation(marginal(forward), normalize(rewards))
+        masses, rho = mass(kernel), rho_of(*path_laws(forward, kernel, rewards))
+        tv = total_variation(marginal(forward), normalize(rewards))
         assert tv_within(tv, rho * max(masses) / min(masses))
         exceeded += not tv_within(tv, rho)
     # Without their ratio the bound is false.

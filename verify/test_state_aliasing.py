@@ -1,7 +1,6 @@
 """Laws of policies that alias states, as equations, on drawn DAGs and by beliefs."""
 
 import random
-from collections.abc import Hashable
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, pairwise, permutations, product
@@ -23,8 +22,9 @@ from reference import (
     pointed_dag,
 )
 from reference.expressivity.aliasing import TiedPolicies
-from verify.lib.attainable import attainable
+from verify.lib.attainable import attainable, tied_by
 from verify.lib.forks import EVERYTHING, HALF
+from verify.lib.laws import by_label
 from verify.lib.scopes import Scope, all_small_dags
 
 Path = tuple[int, ...]
@@ -51,13 +51,11 @@ class Aliased(NamedTuple):
 
     def with_memory(self) -> TiedPolicies:
         """The policies of which the row is the same after the same observations."""
-        dag = lift(self.dag, History()).dag
-        keys: list[Hashable] = []
-        for u, v in dag.edges:
-            state, history = dag.labels[u]
-            child = dag.labels[v] if not dag.children[v] else dag.labels[v][0]
-            keys.append((history[:-1], self.action(state, child) or (state, child)))
-        return tied_by(dag, keys)
+        lifted = lift(self.dag, History())
+        steps = [self.dag.edges[e] for e in lifted.base_edge]
+        seen = [lifted.dag.labels[u][1][:-1] for u, _ in lifted.dag.edges]
+        keys = [(h, self.action(*step) or step) for h, step in zip(seen, steps, strict=True)]
+        return tied_by(lifted.dag, keys)
 
     def action(self, state: int, child: int) -> str | None:
         """`x` or `y` in the two states."""
@@ -66,11 +64,6 @@ class Aliased(NamedTuple):
     def on_both(self, law: dict[int, Fraction]) -> tuple[Fraction, Fraction]:
         """`p(x_1) p(y_2)` and `p(x_2) p(y_1)`."""
         return law[self.x[0]] * law[self.y[1]], law[self.x[1]] * law[self.y[0]]
-
-
-def tied_by(dag: PointedDAG[Any], keys: list[Hashable]) -> TiedPolicies:
-    numbers: dict[Hashable, int] = {}
-    return TiedPolicies(dag, tuple(numbers.setdefault(key, len(numbers)) for key in keys))
 
 
 def make_aliased(dag: PointedDAG[int], first: int, second: int) -> Aliased:
@@ -94,11 +87,7 @@ def all_small_aliased() -> tuple[Aliased, ...]:
 def law_of(policies: TiedPolicies, rng: random.Random) -> dict[int, Fraction]:
     """`p_T` of random weights."""
     weights = [Fraction(rng.randint(1, 9)) for _ in range(policies.count)]
-    return by_label(policies.dag, marginal(policies.policy(weights)))
-
-
-def by_label(dag: PointedDAG[Any], law: tuple[Fraction, ...]) -> dict[int, Fraction]:
-    return dict(zip((dag.labels[x] for x in dag.terminals), law, strict=True))
+    return by_label(policies.policy(weights))
 
 
 def rows_at(case: Aliased, dag: PointedDAG[Any], values: Any) -> dict[Any, list[Fraction]]:
@@ -117,14 +106,14 @@ def test_two_aliased_states_by_hand() -> None:
     case = make_aliased(PointedDAG((0, 1, 2), ((1, 2), (), ())), 1, 2)
     policies = case.without_memory()
     weights = [Fraction(w) for w in (2, 1, 3, 1)]
-    law = by_label(policies.dag, marginal(policies.policy(weights)))
+    law = by_label(policies.policy(weights))
     assert [law[v] for v in (3, 4, 5, 6)] == [HALF, Fraction(1, 6), Fraction(1, 4), Fraction(1, 12)]
     assert case.on_both(law) == (Fraction(1, 24), Fraction(1, 24))
     # Both have the history o, so memory is of no use.
     assert case.prefixes(1) == case.prefixes(2) == {(0,)}
     # Rows (1, 0) and (0, 1), which a policy that tells them apart may have.
     apart = ForwardPolicy(case.dag, RATIONAL, [HALF, HALF, *map(Fraction, (1, 0, 0, 1))])
-    assert case.on_both(by_label(case.dag, marginal(apart))) == (Fraction(1, 4), Fraction(0))
+    assert case.on_both(by_label(apart)) == (Fraction(1, 4), Fraction(0))
 
 
 @pytest.mark.claim("state-aliasing")
@@ -327,12 +316,6 @@ def reachable(children: dict[str, list[str]]) -> dict[str, list[str]]:
     return {state: row for state, row in children.items() if state in kept}
 
 
-def p_x(policies: TiedPolicies, weights: list[Fraction]) -> Fraction:
-    dag = policies.dag
-    law = marginal(policies.policy(weights))
-    return law[[dag.labels[x] for x in dag.terminals].index("x")]
-
-
 @pytest.mark.claim("state-aliasing")
 def test_the_interval_is_what_policies_attain_on_random_dags(scope: Any) -> None:
     rng = random.Random(0)
@@ -341,10 +324,11 @@ def test_the_interval_is_what_policies_attain_on_random_dags(scope: Any) -> None
         policies = random_policies(rng)
         n = policies.count
         sampled = [
-            p_x(policies, [Fraction(rng.randint(1, 50)) for _ in range(n)]) for _ in range(10)
+            by_label(policies.policy([Fraction(rng.randint(1, 50)) for _ in range(n)]))["x"]
+            for _ in range(10)
         ]
         extreme = [
-            p_x(policies, [Fraction(10**6) ** rank for rank in ranks])
+            by_label(policies.policy([Fraction(10**6) ** rank for rank in ranks]))["x"]
             for ranks in permutations(range(n))
         ]
         try:

@@ -2,9 +2,9 @@
 
 from collections.abc import Hashable, Iterable
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from reference.dag import pointed_dag
+from reference.dag import PointedDAG, pointed_dag
 from reference.errors import InputError, TooLargeError, shown
 from reference.expressivity.aliasing import TiedPolicies
 
@@ -33,6 +33,12 @@ class Interval(NamedTuple):
         attained unless the interval is open and `probability` is not in it.
         """
         return max(self.low - probability, probability - self.high, Fraction(0))
+
+
+def tied_by(dag: PointedDAG[Any], keys: Iterable[Hashable]) -> TiedPolicies:
+    """The policies in which edges with equal keys are of one class."""
+    numbers: dict[Hashable, int] = {}
+    return TiedPolicies(dag, tuple(numbers.setdefault(key, len(numbers)) for key in keys))
 
 
 def attainable(tied: TiedPolicies, terminal: Hashable, max_beliefs: int = 10_000) -> Interval:

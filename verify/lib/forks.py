@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from itertools import chain, combinations
 
-from reference import enumerate_dag, marginal
+from reference import enumerate_dag
 from reference.errors import InputError
 from reference.expressivity.aliasing import TiedPolicies
 from reference.problems.graphs import EdgeAddition, Graph, graph
 from verify.lib.attainable import Interval, attainable
 from verify.lib.gnn import Gate, Memory, TemporalDegree, inverse_size, wl_policies
+from verify.lib.laws import by_label
 
 HALF = Fraction(1, 2)
 FORCED = Interval(HALF, HALF)
@@ -56,9 +57,7 @@ def memories(policies: TiedPolicies, state: Graph) -> list[tuple[Fraction, ...]]
 
 def probability(policies: TiedPolicies, weights: list[Fraction], terminal: Graph) -> Fraction:
     """`p_T(terminal)` of the policy with these weights."""
-    dag = policies.dag
-    law = marginal(policies.policy(weights))
-    return law[[dag.labels[x] for x in dag.terminals].index(terminal)]
+    return by_label(policies.policy(weights))[terminal]
 
 
 def random_weights(policies: TiedPolicies, rng: random.Random) -> list[Fraction]:

@@ -20,6 +20,7 @@ from reference.expressivity.aliasing import TiedPolicies
 from reference.lifted import Dynamics, Forgetful, lift
 from reference.problems.base import enumerate_dag
 from reference.problems.graphs import EdgeAddition, Graph, added_edge, graph
+from verify.lib.attainable import tied_by
 
 Gate = Callable[[Graph], Fraction]
 
@@ -178,14 +179,12 @@ def wl_policies(
         ],
     )
     colours = dict(zip(inner, stable, strict=True))
-    pairs: dict[Hashable, int] = {}
-    classes = []
+    pairs = []
     for u, v in dag.edges:
         label, child = dag.labels[u], dag.labels[v]
         m, n = added_edge(label[0], child[0] if dag.children[v] else child)
-        pair = tuple(sorted((colours[label][m], colours[label][n])))
-        classes.append(pairs.setdefault(pair, len(pairs)))
-    return TiedPolicies(dag, tuple(classes))
+        pairs.append(tuple(sorted((colours[label][m], colours[label][n]))))
+    return tied_by(dag, pairs)
 
 
 def symmetries(problem: EdgeAddition, max_nodes: int = 8) -> tuple[tuple[int, ...], ...]:
