@@ -23,8 +23,13 @@ def drawn(graph: Graph, rng: random.Random) -> tuple[Rows, dict[State, Fraction]
     return cyclic.normalised(cyclic.parents(graph), weights), rewards
 
 
-def check(graph: Graph, p_b: Rows, rewards: dict[State, Fraction]) -> Fraction:
-    """Checks law, visits and length; returns the sum of the flows of states with children."""
+def inner(graph: Graph, flow: dict[State, Fraction]) -> Fraction:
+    """The sum of the flows of states with children, each of which a step leaves."""
+    return sum((flow[s] for s, row in graph.items() if row), start=Fraction(0))
+
+
+def checked(graph: Graph, p_b: Rows, rewards: dict[State, Fraction]) -> dict[State, Fraction]:
+    """The flows, of which law and visits are checked."""
     start = next(iter(graph))
     flow = cyclic.flows(graph, p_b, rewards)
     assert flow is not None
@@ -35,9 +40,9 @@ def check(graph: Graph, p_b: Rows, rewards: dict[State, Fraction]) -> Fraction:
     assert all(sum(p_f[s, v] for v in row) == 1 for s, row in graph.items() if row)
     counts = cyclic.visits(graph, p_f, start)
     assert counts == {s: value / z for s, value in flow.items()}
-    # Visits of ends are the law; each step leaves a state with children.
+    # Visits of ends are the law.
     assert {x: counts[x] * z for x in rewards} == rewards
-    return sum((flow[s] for s, row in graph.items() if row), start=Fraction(0))
+    return flow
 
 
 @pytest.mark.claim("cyclic-flows")
@@ -51,7 +56,7 @@ def test_flows_are_expected_visits_and_the_law_is_the_target(scope: Scope) -> No
     rng = random.Random(0)
     with_cycle = 0
     for graph in scope.over(cyclic.small_graphs()):
-        check(graph, *drawn(graph, rng))
+        checked(graph, *drawn(graph, rng))
         with_cycle += "b" in graph["a"] and "a" in graph["b"]
     assert (scope.count, with_cycle) == (336, 144)
     scope(f"{scope.count} graphs on 5 states, {with_cycle} with a cycle, a random p_B each")
@@ -80,52 +85,39 @@ def grid(size: int) -> Graph:
     return graph | {("stop", *cell): () for cell in cells}
 
 
-def shuffles(size: int) -> Graph:
-    """Permutations, from the sorted one by exchanges of neighbours; every one can stop."""
+def exchanged(p: tuple[int, ...], farthest: int) -> list[tuple[int, ...]]:
+    """The permutations that differ by an exchange of two that lie no farther apart than that."""
+    places = [(i, j) for i, j in combinations(range(len(p)), 2) if j - i <= farthest]
+    return [(*p[:i], p[j], *p[i + 1 : j], p[i], *p[j + 1 :]) for i, j in places]
+
+
+def orders(size: int, farthest: int) -> Graph:
+    """Permutations, from the sorted one by exchanges; every one can stop."""
     every = list(permutations(range(size)))
     graph: dict[State, tuple[State, ...]] = {"o": (every[0],)}
-    for p in every:
-        swaps = [(*p[:i], p[i + 1], p[i], *p[i + 2 :]) for i in range(size - 1)]
-        graph[p] = (*swaps, ("stop", *p))
+    graph |= {p: (*exchanged(p, farthest), ("stop", *p)) for p in every}
     return graph | {("stop", *p): () for p in every}
 
 
 @pytest.mark.claim("cyclic-flows")
-@pytest.mark.parametrize("graph", [grid(3), shuffles(3)], ids=["grid", "shuffles"])
+@pytest.mark.parametrize("graph", [grid(3), orders(3, 1)], ids=["grid", "neighbours"])
 def test_the_sum_of_flows_is_the_expected_length(graph: Graph, scope: Any) -> None:
     p_b, rewards = drawn(graph, random.Random(1))
-    total = check(graph, p_b, rewards)
-    flow = cyclic.flows(graph, p_b, rewards)
-    assert flow is not None
+    flow = checked(graph, p_b, rewards)
     law = lengths(graph, cyclic.forward(graph, p_b, flow), "o", 3_000)
     assert abs(sum(law) - 1) < 1e-9
     mean = sum(steps * p for steps, p in enumerate(law))
-    assert abs(mean - float(total / flow["o"])) < 1e-6
+    assert abs(mean - float(inner(graph, flow) / flow["o"])) < 1e-6
     scope(f"a graph of {len(graph)} states, walked for 3,000 steps")
 
 
 @pytest.mark.claim("cyclic-flows")
 def test_permutations_of_four_by_exchanges_of_neighbours(scope: Any) -> None:
-    graph = shuffles(4)
-    p_b, rewards = drawn(graph, random.Random(3))
-    steps = check(graph, p_b, rewards) / sum(rewards.values(), start=Fraction(0))
+    graph = orders(4, 1)
+    flow = checked(graph, *drawn(graph, random.Random(3)))
+    steps = inner(graph, flow) / flow["o"]
     assert steps > 100
     scope(f"permutations of four, {float(steps):.0f} steps expected")
-
-
-def exchanges(size: int) -> Graph:
-    """Permutations, from the sorted one by exchanges of any two; every one can stop."""
-    every = list(permutations(range(size)))
-    graph: dict[State, tuple[State, ...]] = {"o": (every[0],)}
-    for p in every:
-        graph[p] = (*exchanged(p), ("stop", *p))
-    return graph | {("stop", *p): () for p in every}
-
-
-def exchanged(p: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """The permutations that differ from one by an exchange."""
-    places = combinations(range(len(p)), 2)
-    return [(*p[:i], p[j], *p[i + 1 : j], p[i], *p[j + 1 :]) for i, j in places]
 
 
 def cycles(p: tuple[int, ...]) -> tuple[int, ...]:
@@ -141,14 +133,14 @@ def cycles(p: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def of_classes(size: int) -> tuple[Graph, Rows, dict[State, Fraction]]:
-    """`exchanges` with permutations of equal cycles as one state, for a uniform `p_B`.
+    """Exchanges of any two, with permutations of equal cycles as one state, for a uniform `p_B`.
 
     Renaming the items keeps the graph and the sorted permutation, so that flows are equal within a
     class, and those of classes solve the same equations. The reward is 2 to the fixed points.
     """
     kinds: dict[Any, State] = {p: cycles(p) for p in permutations(range(size))}
     members, example = Counter(kinds.values()), {kind: p for p, kind in kinds.items()}
-    steps = {kind: Counter(map(cycles, exchanged(p))) for kind, p in example.items()}
+    steps = {kind: Counter(map(cycles, exchanged(p, size))) for kind, p in example.items()}
     first: State = (1,) * size
     graph: dict[State, tuple[State, ...]] = {"o": (first,)}
     graph |= {kind: (*row, ("stop", *kind)) for kind, row in steps.items()}
@@ -166,14 +158,16 @@ def of_classes(size: int) -> tuple[Graph, Rows, dict[State, Fraction]]:
 @pytest.mark.claim("cyclic-flows")
 def test_permutations_of_eight_by_exchanges_of_any_two(scope: Any) -> None:
     # On four, classes have the flow that all permutations have.
-    every = exchanges(4)
+    every = orders(4, 4)
     weights = dict.fromkeys(cyclic.edges(every), Fraction(1))
     rewards = {x: Fraction(2 ** cycles(x[1:]).count(1)) for x in cyclic.ends(every)}
     p_b = cyclic.normalised(cyclic.parents(every), weights)
-    assert check(every, p_b, rewards) == check(*of_classes(4))
-    classes = of_classes(8)
-    total, z = check(*classes), sum(classes[2].values(), start=Fraction(0))
-    assert len(classes[2]) == 22
+    four = of_classes(4)
+    assert inner(every, checked(every, p_b, rewards)) == inner(four[0], checked(*four))
+    graph, p_b, rewards = of_classes(8)
+    flow = checked(graph, p_b, rewards)
+    total, z = inner(graph, flow), flow["o"]
+    assert len(rewards) == 22
     # Derangements of the other items; their numbers are those of de Montmort.
     deranged = (1, 0, 1, 2, 9, 44, 265, 1854, 14833)
     assert z == sum(comb(8, k) * 2**k * deranged[8 - k] for k in range(9))
@@ -189,9 +183,7 @@ def test_no_p_b_has_a_smaller_flow_than_shortest_paths(scope: Any) -> None:
         depth = cyclic.distances(graph, "o")
         least = sum((r * depth[x] for x, r in rewards.items()), start=Fraction(0))
         detours = [edge for edge in p_b if depth[edge[1]] != depth[edge[0]] + 1]
-        total = check(graph, p_b, rewards)
-        used = cyclic.flows(graph, p_b, rewards)
-        assert used is not None
+        total = inner(graph, checked(graph, p_b, rewards))
         # Every flow is positive, so each detour from a state or into it costs.
         assert (total == least) == (not detours)
         assert total >= least
@@ -201,11 +193,8 @@ def test_no_p_b_has_a_smaller_flow_than_shortest_paths(scope: Any) -> None:
         direct = cyclic.normalised(cyclic.parents(graph), weights)
         flow = cyclic.flows(graph, direct, rewards)
         assert flow is not None
-        assert sum((flow[s] for s, row in graph.items() if row), start=Fraction(0)) == least
+        assert inner(graph, flow) == least
     scope(f"336 graphs on 5 states, {shortest} with shortest paths alone")
-
-
-ROUND: Graph = {"o": ("a",), "a": ("b", "x"), "b": ("a", "y"), "x": (), "y": ()}
 
 
 def penalised_law(strength: float) -> float:

@@ -1,5 +1,6 @@
-"""Ranks of sampled laws, as lower bounds, against the theorem's upper bounds."""
+"""Ranks of sampled laws against the theorem's bounds, and systems for what memory reaches."""
 
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
 from random import Random
@@ -8,13 +9,18 @@ from typing import Any
 import pytest
 
 from reference.fields.symbolic import Symbolic
-from verify.lib.linear import Dimensions, Family, LinearLines, Parameters
+from verify.lib.linear import (
+    Dimensions,
+    Family,
+    LinearLines,
+    Parameters,
+    Vector,
+    dot,
+    rank,
+    solve,
+)
 
 FAMILIES: tuple[Family, Family] = ("markovian", "path-dependent")
-
-
-def model(*rows: Any) -> LinearLines:
-    return LinearLines(tuple(tuple(map(Fraction, row)) for row in rows))
 
 
 def counted(lines: LinearLines) -> tuple[Dimensions, Dimensions]:
@@ -24,16 +30,20 @@ def counted(lines: LinearLines) -> tuple[Dimensions, Dimensions]:
     return markovian, path
 
 
-def drawn(length: int, d: int, most: int, seed: int) -> LinearLines:
-    rng = Random(seed)
-    return model(*([rng.randint(-most, most) for _ in range(d)] for _ in range(length)))
+def all_models(length: int, d: int, entries: Sequence[int]) -> Iterator[LinearLines]:
+    for rows in product(product(entries, repeat=d), repeat=length):
+        yield LinearLines.of(*rows)
+
+
+def drawn(length: int, d: int, most: int, rng: Random) -> LinearLines:
+    return LinearLines.of(*([rng.randint(-most, most) for _ in range(d)] for _ in range(length)))
 
 
 @pytest.mark.claim("linear-policy-dimensions")
 def test_one_state_by_hand() -> None:
     # psi(p_0) = 0 leaves the law (1/2, 1/2); else the laws fill the segment.
-    assert counted(model([0])) == ((1, 0, 0, 0), (1, 0, 0, 0))
-    assert counted(model([1])) == ((2, 1, 1, 1), (2, 1, 1, 1))
+    assert counted(LinearLines.of([0])) == ((1, 0, 0, 0), (1, 0, 0, 0))
+    assert counted(LinearLines.of([1])) == ((2, 1, 1, 1), (2, 1, 1, 1))
 
 
 @pytest.mark.claim("prop:lines")
@@ -47,8 +57,8 @@ def test_on_every_small_embedding_the_readings_compare_as_proved(scope: Any) -> 
         (2, 2, (-1, 0, 1)),
         (3, 2, (0, 1)),
     ):
-        for rows in product(product(entries, repeat=d), repeat=length):
-            markovian, path = counted(model(*rows))
+        for lines in all_models(length, d, entries):
+            markovian, path = counted(lines)
             assert markovian.linear == path.linear
             larger.append(path.log_odds > markovian.log_odds)
             assert larger[-1] == (path.manifold > markovian.manifold)
@@ -60,7 +70,7 @@ def test_on_every_small_embedding_the_readings_compare_as_proved(scope: Any) -> 
 def test_random_embeddings_have_the_counts_of_the_theorem(scope: Any) -> None:
     rng = Random(0)
     for seed in range(40):
-        counted(drawn(rng.randint(1, 8), rng.randint(1, 3), 2, seed))
+        counted(drawn(rng.randint(1, 8), rng.randint(1, 3), 2, Random(seed)))
     scope("40 random psi with d <= 3, N <= 8")
 
 
@@ -68,7 +78,7 @@ def test_random_embeddings_have_the_counts_of_the_theorem(scope: Any) -> None:
 def test_dependent_features_count_once() -> None:
     # Three features of which the third is the sum of the others: as with d = 2, 5 and not 6 or 8.
     rows = [(1, 2), (2, -1), (0, 1), (3, 1), (-1, 2), (1, 1), (2, 3), (-2, 1)]
-    markovian, path = counted(model(*((x, y, x + y) for x, y in rows)))
+    markovian, path = counted(LinearLines.of(*((x, y, x + y) for x, y in rows)))
     assert (markovian.manifold, path.manifold, path.log_odds) == (2, 5, 6)
 
 
@@ -77,7 +87,7 @@ def test_dependent_features_count_once() -> None:
 def test_the_path_dependent_laws_form_a_smaller_manifold_than_their_span(
     d: int, manifold: int, span: int
 ) -> None:
-    markovian, path = counted(drawn(span + 2, d, 9, seed=d))
+    markovian, path = counted(drawn(span + 2, d, 9, Random(d)))
     assert (markovian.log_odds, markovian.manifold) == (d, d)
     assert (path.log_odds, path.manifold) == (span, manifold)
 
@@ -87,14 +97,14 @@ def test_the_path_dependent_laws_form_a_smaller_manifold_than_their_span(
 def test_generic_laws_fill_all_there_is_up_to_three_times_the_features(d: int) -> None:
     # A rank that one embedding attains, almost all do.
     for length in range(1, 3 * d + 1):
-        _, path = counted(drawn(length, d, 99, seed=length))
+        _, path = counted(drawn(length, d, 99, Random(length)))
         assert path.manifold == min(length, 3 * d - 1)
         assert path.log_odds == min(length, d + d * d)
 
 
 @pytest.mark.claim("linear-policy-dimensions")
 def test_affine_embeddings_reach_all_cubics() -> None:
-    affine = model(*([1, i] for i in range(8)))
+    affine = LinearLines.of(*([1, i] for i in range(8)))
     markovian, path = counted(affine)
     assert (markovian.manifold, path.manifold, path.log_odds) == (2, 4, 4)
     field = Symbolic("k0 k1 k2 k3")
@@ -107,5 +117,161 @@ def test_affine_embeddings_reach_all_cubics() -> None:
 @pytest.mark.control("linear-policy-dimensions")
 def test_zeros_of_the_embedding_lower_both_spans() -> None:
     for rows, linear in (([1], [2], [3], [1]), 5), (([0], [2], [0], [1]), 3):
-        markovian, path = counted(model(*rows))
+        markovian, path = counted(LinearLines.of(*rows))
         assert markovian.linear == path.linear == linear
+
+
+# What memory reaches of the span.
+
+
+def span(lines: LinearLines) -> list[Vector]:
+    """The rows of [Psi | H]."""
+    return [(*x, *h) for x, h in zip(lines.embedding, lines.interactions(), strict=True)]
+
+
+def excess(lines: LinearLines) -> int:
+    """The dimension of C + span H over that of C."""
+    return rank(span(lines)) - rank(lines.embedding)
+
+
+IDENTITY = tuple(map(Fraction, (1, 0, 0, 1)))
+
+
+def reach(lines: LinearLines, log_odds: Vector, rng: Random) -> Parameters | None:
+    """Parameters with these log-odds, of those with a randomly drawn v or w; the rest is linear."""
+    d = lines.dimension
+    chosen = tuple(Fraction(rng.randint(1, 10**6)) for _ in range(d))
+    rows = list(zip(lines.embedding, lines.sums(), strict=True))
+    along = [(dot(chosen, x), dot(chosen, c)) for x, c in rows]
+    given_v = [(*x, *(v * y for y in c)) for (x, c), (v, _) in zip(rows, along, strict=True)]
+    given_w = [(*x, *(w * y for y in x)) for (x, _), (_, w) in zip(rows, along, strict=True)]
+    for matrix, v_is_chosen in ((given_v, True), (given_w, False)):
+        solution = some_solution(matrix, log_odds)
+        if solution is not None:
+            a, rest = solution[:d], solution[d:]
+            return Parameters(a, chosen, rest) if v_is_chosen else Parameters(a, rest, chosen)
+    return None
+
+
+def some_solution(rows: Sequence[Vector], right: Vector) -> Vector | None:
+    """A solution of a linear system, zero outside a basis of its columns."""
+    columns = list(zip(*rows, strict=True))
+    basis: list[int] = []
+    for k in range(len(columns)):
+        if rank([columns[j] for j in (*basis, k)]) > len(basis):
+            basis.append(k)
+    solution = solve([[row[k] for k in basis] for row in rows], right) if basis else ()
+    if solution is None or (not basis and any(right)):
+        return None
+    at = dict(zip(basis, solution, strict=True))
+    return tuple(at.get(k, Fraction(0)) for k in range(len(columns)))
+
+
+def product_of(lines: LinearLines, x: Vector) -> Vector:
+    """H vec(X)."""
+    return tuple(dot(x, row) for row in lines.interactions())
+
+
+def in_span(lines: LinearLines, rng: Random) -> Vector:
+    """Random log-odds in C + span H."""
+    d = lines.dimension
+    coefficients = tuple(Fraction(rng.randint(-9, 9)) for _ in range(d + d * d))
+    return tuple(dot(coefficients, row) for row in span(lines))
+
+
+def kernel(lines: LinearLines) -> Vector | None:
+    """For d = 2 and excess 3: the Y != 0, unique up to scale, whose H vec(Y) lies in C."""
+    rows = span(lines)
+    for k in range(2, 6):
+        others = [(*row[:k], *row[k + 1 :]) for row in rows]
+        if rank(others) == rank(rows):
+            solution = some_solution(others, tuple(-row[k] for row in rows))
+            assert solution is not None
+            return (*solution[2:k], Fraction(1), *solution[k:])
+    return None
+
+
+def witness(y: Vector) -> Vector:
+    """A matrix X such that no X + t Y is singular."""
+    p, q, r, s = y
+    # Y J, with J a rotation: det(Y J + t Y) = (1 + t^2) det Y. For Y of rank one, Y J + J Y.
+    turned = (q, -p, s, -r)
+    if p * s != q * r:
+        return turned
+    return tuple(a + b for a, b in zip(turned, (-r, -s, p, q), strict=True))
+
+
+def never_singular(x: Vector, y: Vector) -> bool:
+    """Whether det(X + t Y), a quadratic polynomial in t, has no real root."""
+    p, q, r, s = x
+    e, f, g, h = y
+    constant, linear, square = p * s - q * r, p * h + e * s - q * g - f * r, e * h - f * g
+    if square:
+        return linear**2 < 4 * square * constant
+    return not linear and constant != 0
+
+
+def check_reached(lines: LinearLines, rng: Random) -> None:
+    target = in_span(lines, rng)
+    parameters = reach(lines, target, rng)
+    assert parameters is not None
+    assert lines.log_odds(parameters) == target
+
+
+@pytest.mark.claim("linear-policy-dimensions")
+def test_up_to_four_states_or_with_one_feature_all_of_the_span_is_reached(scope: Any) -> None:
+    rng = Random(0)
+    models = [
+        *(lines for n in range(1, 5) for lines in all_models(n, 2, (0, 1))),
+        *(lines for n in range(1, 6) for lines in all_models(n, 1, (-1, 0, 1))),
+        *(drawn(4, 3, 3, rng) for _ in range(20)),
+    ]
+    for lines in models:
+        check_reached(lines, rng)
+    scope(f"{len(models)} psi with N <= 4 or d = 1")
+
+
+@pytest.mark.claim("linear-policy-dimensions")
+def test_two_features_reach_the_span_iff_memory_adds_at_most_two_dimensions(scope: Any) -> None:
+    rng = Random(1)
+    drawn_models = [drawn(n, 2, 3, rng) for n in (5, 6, 7) for _ in range(20)]
+    count = missed = 0
+    for lines in (*all_models(5, 2, (0, 1)), *drawn_models):
+        count += 1
+        added = excess(lines)
+        if added <= 2:
+            check_reached(lines, rng)
+            continue
+        missed += 1
+        y = kernel(lines)
+        assert (y is None) == (added == 4)
+        # The coefficients of H are all X + t Y, or only X = 1: of rank two.
+        if y is None:
+            target = product_of(lines, IDENTITY)
+            assert lines.interaction_coefficients(target) == (IDENTITY[:2], IDENTITY[2:])
+        else:
+            assert some_solution(lines.embedding, product_of(lines, y)) is not None
+            assert never_singular(witness(y), y)
+    assert missed > 0
+    scope(f"{count} psi with d = 2, N >= 5, of which {missed} do not reach all")
+
+
+@pytest.mark.control("linear-policy-dimensions")
+@pytest.mark.control("prop:lines")
+def test_five_states_and_two_features_suffice_for_log_odds_that_are_not_reached() -> None:
+    lines = LinearLines.of([1, 0], [1, 0], [0, 1], [1, 0], [0, 1])
+    # C + span H is everything.
+    assert rank(span(lines)) == 5
+    a1, a2, v1, v2, w1, w2 = Symbolic("a1 a2 v1 v2 w1 w2").symbols
+    o = lines.log_odds(Parameters((a1, a2), (v1, v2), (w1, w2)))
+    # If o = (0, 1, 0, 1, 1), the second identity makes v1 = 0 and the first 1 = 0.
+    assert o[1] - o[0] == v1 * w1
+    assert v1 * (o[4] - o[2]) == v2 * (o[3] - o[1])
+
+
+@pytest.mark.control("linear-policy-dimensions")
+def test_other_coefficients_are_singular_somewhere_along_the_kernel() -> None:
+    # X + t: of determinant 1 + t^2 for the witness, and t^2 - 1 for its mirror image.
+    rotation, reflection = (tuple(map(Fraction, x)) for x in ((0, -1, 1, 0), (0, 1, 1, 0)))
+    assert never_singular(rotation, IDENTITY)
+    assert not never_singular(reflection, IDENTITY)

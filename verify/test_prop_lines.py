@@ -1,19 +1,14 @@
 """prop:lines: ranks of the laws of both families, in floats and over the rationals."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from typing import Any
 
 import pytest
 
 from verify.lib.linear import Family, LinearLines, Parameters, Vector, rank
 
-Matrix = tuple[Vector, ...]
 FAMILIES: tuple[Family, Family] = ("markovian", "path-dependent")
-
-
-def embedding(*rows: Any) -> Matrix:
-    return tuple(tuple(map(Fraction, row)) for row in rows)
 
 
 def laws(model: LinearLines, memory: bool) -> list[Vector]:
@@ -52,9 +47,9 @@ def test_in_log_odds_the_path_dependent_family_is_larger_from_three_states_on() 
 
     natural = [spans(LinearLines.natural(n)) for n in range(1, 6)]
     assert natural == [(0, 0), (1, 1), (1, 2), (1, 2), (1, 2)]
-    constant = [spans(LinearLines(embedding(*[[1]] * n))) for n in range(1, 4)]
+    constant = [spans(LinearLines.of(*[[1]] * n)) for n in range(1, 4)]
     assert constant == [(1, 1), (1, 2), (1, 2)]
-    one_hot = LinearLines(embedding(*([int(i == j) for j in range(4)] for i in range(4))))
+    one_hot = LinearLines.of(*([int(i == j) for j in range(4)] for i in range(4)))
     assert spans(one_hot) == (4, 4)
 
 
@@ -64,9 +59,9 @@ def test_the_markovian_laws_are_among_the_others_and_three_states_tell_them_apar
     zero, one = (Fraction(0),), (Fraction(1),)
     for k in range(-3, 4):
         slope = (Fraction(k),)
-        assert model.log_odds(Parameters(slope, zero, one)) == embedding([0, k, 2 * k])[0]
+        assert model.log_odds(Parameters(slope, zero, one)) == tuple(map(Fraction, (0, k, 2 * k)))
     # c = (0, 1, 3): o = (0, 1, 6) is no multiple of (0, 1, 2).
-    assert model.log_odds(Parameters(zero, one, one)) == embedding([0, 1, 6])[0]
+    assert model.log_odds(Parameters(zero, one, one)) == tuple(map(Fraction, (0, 1, 6)))
 
 
 @pytest.mark.control("prop:lines")
@@ -83,7 +78,7 @@ def test_the_strict_inequality_between_spans_of_laws_fails_from_one_state_on() -
 @pytest.mark.control("prop:lines")
 @pytest.mark.control("linear-policy-dimensions")
 def test_with_equal_entries_of_b_memory_leaves_a_single_law() -> None:
-    model = LinearLines(embedding([1], [2], [3]), delta=Fraction(0))
+    model = replace(LinearLines.of([1], [2], [3]), delta=Fraction(0))
     markovian, path = (model.computed_dimensions(f) for f in FAMILIES)
     assert (markovian, path) == tuple(model.predicted_dimensions(f) for f in FAMILIES)
     # So that `<=` fails in every reading: "almost surely" cannot be left out.

@@ -43,18 +43,7 @@ def flows(
     graph: Graph, p_b: Rows, rewards: Mapping[State, Fraction]
 ) -> dict[State, Fraction] | None:
     """`F(s) = sum over children of F(s') p_B(s|s')`, `F(x) = R(x)`; None unless there is one F."""
-    states = list(graph)
-    matrix, right = [], []
-    for s in states:
-        row = {s: ONE}
-        for v in graph[s]:
-            row[v] = row.get(v, ZERO) - p_b[s, v]
-        matrix.append([row.get(t, ZERO) for t in states])
-        right.append(rewards.get(s, ZERO))
-    if linear.rank(matrix) < len(states):
-        return None
-    solution = linear.solve(matrix, right)
-    return None if solution is None else dict(zip(states, solution, strict=True))
+    return _solved({s: {v: p_b[s, v] for v in row} for s, row in graph.items()}, rewards)
 
 
 def forward(graph: Graph, p_b: Rows, flow: Mapping[State, Fraction]) -> Rows:
@@ -64,17 +53,19 @@ def forward(graph: Graph, p_b: Rows, flow: Mapping[State, Fraction]) -> Rows:
 
 def visits(graph: Graph, p_f: Rows, start: State) -> dict[State, Fraction] | None:
     """The expected number of visits of each state by a walk from `start`; None if infinite."""
-    states, above = list(graph), parents(graph)
-    matrix = []
-    for s in states:
-        row = {s: ONE}
-        for u in above[s]:
-            row[u] = row.get(u, ZERO) - p_f[u, s]
-        matrix.append([row.get(t, ZERO) for t in states])
-    if linear.rank(matrix) < len(states):
+    above = parents(graph)
+    return _solved({s: {u: p_f[u, s] for u in row} for s, row in above.items()}, {start: ONE})
+
+
+def _solved(
+    parts: Mapping[State, Mapping[State, Fraction]], own: Mapping[State, Fraction]
+) -> dict[State, Fraction] | None:
+    """The x with `x(s) = own(s) + sum of parts(s)(t) x(t)`; None unless there is one."""
+    matrix = [[Fraction(s == t) - row.get(t, ZERO) for t in parts] for s, row in parts.items()]
+    if linear.rank(matrix) < len(parts):
         return None
-    solution = linear.solve(matrix, [Fraction(s == start) for s in states])
-    return None if solution is None else dict(zip(states, solution, strict=True))
+    solution = linear.solve(matrix, [own.get(s, ZERO) for s in parts])
+    return None if solution is None else dict(zip(parts, solution, strict=True))
 
 
 def distances(graph: Graph, start: State) -> dict[State, int]:

@@ -82,6 +82,11 @@ class LinearLines:
             )
 
     @classmethod
+    def of(cls, *rows: Sequence[int]) -> "LinearLines":
+        """With these vectors of integers."""
+        return cls(tuple(tuple(map(Fraction, row)) for row in rows))
+
+    @classmethod
     def natural(cls, length: int, offset: int = 0) -> "LinearLines":
         """The natural embedding `psi(p_i) = i + offset` on Lines of that length `N`."""
         check_integer("LinearLines.natural", "the length N", length, 1)
