@@ -43,9 +43,7 @@ def test_edges_and_ancestors_are_those_enumerated(scope: Any) -> None:
 
 
 @pytest.mark.claim("dag-marginals")
-def test_beyond_enumeration_edges_are_what_another_recursion_loses_without_them(
-    scope: Any,
-) -> None:
+def test_beyond_enumeration_edges_are_what_another_recursion_loses_without_them(scope: Any) -> None:
     for nodes in (6, 7):
         weights = random_weights(nodes, seed=nodes)
         sums = DagSums(weights)

@@ -39,9 +39,7 @@ def test_a_backward_policy_on_a_triangle_gives_the_policy_by_hand() -> None:
 
 @pytest.mark.claim("deterministic-mdp")
 @pytest.mark.claim("representational-power")
-def test_every_backward_policy_and_reward_give_a_policy_that_samples_the_target(
-    scope: Any,
-) -> None:
+def test_every_backward_policy_and_reward_give_a_policy_that_samples_the_target(scope: Any) -> None:
     # As rational functions of all backward policies and rewards.
     count = 0
     for nodes in (2, 3, 4, 5):

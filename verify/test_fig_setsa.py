@@ -92,9 +92,7 @@ def test_terminals_without_reward_have_no_say() -> None:
 
 
 @pytest.mark.claim("fig:setsa")
-def test_no_kernel_on_a_lift_with_memory_is_markovian_and_yet_optima_are(
-    scope: Scope,
-) -> None:
+def test_no_kernel_on_a_lift_with_memory_is_markovian_and_yet_optima_are(scope: Scope) -> None:
     remembering = 0
     for draw in scope.over(all_small_lifts()):
         lifted = draw.lifted

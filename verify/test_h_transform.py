@@ -45,9 +45,7 @@ def check_transform(lifted: LiftedDAG[Any], p_b: BackwardPolicy[Any], rewards: A
     "        field.one / field.convert(len(dag.in_edges[v]))\n",
 )
 @pytest.mark.claim("h-transform")
-def test_the_h_transform_keeps_the_law_and_splits_the_flow_on_every_lift(
-    scope: Scope,
-) -> None:
+def test_the_h_transform_keeps_the_law_and_splits_the_flow_on_every_lift(scope: Scope) -> None:
     for draw in scope.lifts("{}, p~_B with zeros", larger=FLINT):
         lifted, base = draw.lifted, draw.lifted.base
         p_b = draw.sparse_backward(base)

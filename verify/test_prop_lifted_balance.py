@@ -90,9 +90,7 @@ def test_the_flow_is_the_unnormalised_probability_of_each_lifted_state_by_hand()
 )
 @pytest.mark.claim("prop:lifted_balance")
 @pytest.mark.claim("def:flows")
-def test_balance_of_every_edge_gives_the_law_of_every_state_of_every_lift(
-    scope: Scope,
-) -> None:
+def test_balance_of_every_edge_gives_the_law_of_every_state_of_every_lift(scope: Scope) -> None:
     # Edges suffice: test_prop_lifted_balance_symbolic.py adds their residuals up to all others.
     trivial = unvisited = 0
     for draw in scope.over(all_small_lifts(one_in=1, larger=FLINT)):
