@@ -1,5 +1,6 @@
 """Settings of the tests, not of what they test."""
 
+import os
 import signal
 
 import pytest
@@ -9,6 +10,9 @@ from verify.lib.compilation import compile_quickly, forget_programs, keep_progra
 # Compared are arithmetic, resumption and messages. `pdai verify --exhaustive` runs what ships. Now,
 # as a room's own conftest.py may import JAX before anything is configured.
 compile_quickly()
+# Inherited by the workers of xdist, whose threads would wait for each other's: a search of small
+# matrices takes a seventh of the time.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def pytest_configure(config: pytest.Config) -> None:
