@@ -19,7 +19,8 @@ from fast.parts import DYNAMICS, option_names
 from fast.runs.folder import load_config
 from fast.runs.records import read_json, seal_run, write_json
 from fast.stochastic.options import GaussianOptions
-from pdai.experiments import EXPERIMENTS, chosen, correlation, results
+from pdai.distributed.engine import LocalProcesses
+from pdai.experiments import EXPERIMENTS, chosen, correlation, results, running
 from pdai.experiments.base import QUICK_STEPS, cells
 from pdai.experiments.definitions import FOLDER
 from pdai.experiments.frames import Results
@@ -188,7 +189,10 @@ def test_an_experiment_is_run_stored_and_not_run_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_run_that_was_cut_off_goes_on_and_a_foreign_one_is_refused(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("threads")
+def test_a_run_that_was_cut_off_goes_on_and_a_foreign_one_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     experiment = tiny(cells=tiny().cells[:1], compared=("Markovian",) * 2)
 
     def made() -> Made:
@@ -199,7 +203,10 @@ def test_a_run_that_was_cut_off_goes_on_and_a_foreign_one_is_refused(tmp_path: P
     (folder,) = [path for path in (tmp_path / "runs").iterdir() if path.is_dir()]
     # As after kill -9: the checkpoint of the last step is there, the report is not.
     (folder / "seal.json").unlink()
-    (again,), _ = made()
+    with monkeypatch.context() as patched:
+        # It goes on in a process of its own.
+        patched.setattr(running, "LocalProcesses", LocalProcesses)
+        (again,), _ = made()
     assert again.learned == whole.learned
     config = read_json(folder / "config.json")
     write_json(folder / "config.json", {**config, "batch": 17})

@@ -256,14 +256,13 @@ def test_the_gradient_is_the_mean_of_ordinary_gradients() -> None:
     assert isinstance(contexts, Contexts)
     state = jax.tree.map(lambda leaf: leaf[0], make_trainer(config, contexts).init())
     key = jax.random.key(5)
-    gradient, _ = PerContext(config).learn(contexts, state, key)
+    gradient, _ = jax.jit(PerContext(config).learn)(contexts, state, key)
+    ordinary = jax.jit(Networks(config).of_draws)
     each = []
     for number, draws in enumerate(jax.random.uniform(key, (3, 4, 8))):
         here = Sampler(state.sampler.policy, state.sampler.log_z[number])
-        ordinary = Networks(config).of_draws(
-            contexts.at(number), state._replace(sampler=here), draws, key=key
-        )
-        each.append(ordinary[0])
+        made = ordinary(contexts.at(number), state._replace(sampler=here), draws, key=key)
+        each.append(made[0])
     assert float(gradient.loss) == pytest.approx(np.mean([one.loss for one in each]), rel=1e-5)
     mean = jax.tree.map(lambda *leaves: sum(leaves) / 3, *(one.by.policy for one in each))
     pairs = zip(jax.tree.leaves(gradient.by.policy), jax.tree.leaves(mean), strict=True)
