@@ -1,7 +1,7 @@
 """`pdai.posterior`: the exact answer to a table of data, without training. Imports no JAX."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -223,8 +223,8 @@ class GraphAnswer(Answer):
         law = self.posterior
         rules = {
             "most parents": str(law.max_parents) if law.max_parents < law.nodes - 1 else "",
-            "forbidden": ", ".join(self._rule(law.rules.forbidden)),
-            "required": ", ".join(self._rule(law.rules.required)),
+            "forbidden": ", ".join(self._named(Network(law.rules.forbidden))),
+            "required": ", ".join(self._named(Network(law.rules.required))),
         }
         # Edges first: their sums have log Z as well.
         expected_edges, log_z = law.expected_edges, law.log_z()
@@ -297,8 +297,7 @@ class GraphAnswer(Answer):
 
     def text(self, graph: Network) -> str:
         """The edges of a graph by the names of the columns."""
-        names = self.table.names
-        return ", ".join(f"{names[u]} -> {names[v]}" for u, v in graph.edges) or "no edges"
+        return ", ".join(self._named(graph)) or "no edges"
 
     def _matrix(self, values: npt.NDArray[np.float64]) -> Any:
         if find_spec("pandas") is None:
@@ -316,8 +315,7 @@ class GraphAnswer(Answer):
             "probability": [float(values[pair]) for pair in pairs],
         }
 
-    def _rule(self, masks: Iterable[int]) -> list[str]:
-        graph = Network(tuple(masks))
+    def _named(self, graph: Network) -> list[str]:
         names = self.table.names
         return [f"{names[u]} -> {names[v]}" for u, v in graph.edges]
 

@@ -28,9 +28,8 @@ import jax
 from fast.parts import DYNAMICS, option_names
 from fast.policies.policy import AnyPolicy, count_parameters
 from fast.runs.files import new_folder
-from fast.runs.identity import SAMPLER, check_own_parts, imported_sources, inputs_of
+from fast.runs.identity import SAMPLER, check_own_parts, imported_sources
 from fast.runs.records import check_finished, check_seal, read_json, write_json
-from fast.tasks import Task
 from fast.training.compose import TrainConfig, from_json, to_json
 from fast.training.options import RunOptions
 from reference.arguments import build
@@ -61,9 +60,7 @@ def create_run(config: TrainConfig, policy: AnyPolicy, tables: str | None = None
         check_own_parts(path, accept_changed=False)
         contents |= {copy / name: read_file(path / name) for name in SAMPLER}
     own_files = imported_sources(config.own_parts(), task)
-    inputs = inputs_of(task)
-    own = {option: Path(task.inputs[option]) for option in inputs}
-    contents |= {own[option]: read_file(path) for option, path in inputs.items()}
+    contents |= {Path(task.inputs[o]): read_file(path) for o, path in task.input_files.items()}
     meta = {
         "versions": {"python": platform.python_version(), **_versions()},
         "device": str(jax.devices()[0].device_kind),
@@ -75,9 +72,9 @@ def create_run(config: TrainConfig, policy: AnyPolicy, tables: str | None = None
         "is_markovian": bool(policy.is_markovian),
         "tables": tables,
         "own": own_files,
-        "inputs": {option: str(path) for option, path in inputs.items()},
+        "inputs": {option: str(path) for option, path in task.input_files.items()},
     }
-    stored = replace(config, task=replace(task, **own)).with_factors(frozen=copies)
+    stored = replace(config, task=task.with_copies(Path())).with_factors(frozen=copies)
     with new_folder(config.folder(), "train") as partial:
         for path, content in contents.items():
             (partial / path).parent.mkdir(parents=True, exist_ok=True)
@@ -112,9 +109,11 @@ def stored_config(folder: Path) -> TrainConfig:
         InputError: if this is not a run folder, or one of another version.
     """
     config = from_json(read_json(folder / "config.json"), str(folder / "config.json"))
-    placed = replace(
-        config, run=replace(config.run, out=folder), task=_with_copies(folder, config.task)
-    )
+    task, meta = config.task, read_json(folder / "meta.json")
+    # Older runs have no copies.
+    if any(task.inputs[option] in meta.get("copies", {}) for option in task.input_files):
+        task = task.with_copies(folder)
+    placed = replace(config, run=replace(config.run, out=folder), task=task)
     frozen = config.factors.frozen
     if frozen != _copies(len(frozen)):
         raise InputError(
@@ -168,14 +167,6 @@ def is_markovian(folder: Path) -> bool:
 def _copies(count: int) -> tuple[Path, ...]:
     """Paths of copied frozen samplers within a run folder."""
     return tuple(Path("frozen", str(number)) for number in range(count))
-
-
-def _with_copies(folder: Path, task: Task) -> Task:
-    """The task of a run with the copies in its folder; older runs have none."""
-    inputs = inputs_of(task)
-    copies = read_json(folder / "meta.json").get("copies", {}) if inputs else {}
-    own = {option: task.inputs[option] for option in inputs if task.inputs[option] in copies}
-    return replace(task, **{option: folder / name for option, name in own.items()})
 
 
 def _versions() -> dict[str, str]:

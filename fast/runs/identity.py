@@ -18,12 +18,6 @@ from reference.sources import source_text, sources_of
 SAMPLER = ("config.json", "meta.json", "checkpoint.eqx")
 
 
-def inputs_of(task: Task) -> dict[str, Path]:
-    """The user's files that a task reads, by option."""
-    paths = {option: getattr(task, option) for option in task.inputs}
-    return {option: path for option, path in paths.items() if path is not None}
-
-
 def check_same_run(stored: TrainConfig, config: TrainConfig) -> None:
     """Checks that a run has this configuration, the same data and the same frozen samplers.
 
@@ -36,7 +30,7 @@ def check_same_run(stored: TrainConfig, config: TrainConfig) -> None:
     """
     run = f"the run in {str(stored.folder())!r}"
     ours, theirs = to_flat(config), to_flat(stored)
-    inputs = inputs_of(config.task).keys() & inputs_of(stored.task).keys()
+    inputs = config.task.input_files.keys() & stored.task.input_files.keys()
     for name in [*ours, *(theirs.keys() - ours.keys())]:
         if name not in ("frozen", "out", *inputs) and ours.get(name) != theirs.get(name):
             raise InputError(

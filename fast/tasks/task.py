@@ -5,9 +5,10 @@ Imports no JAX before an environment is made, so that the command line answers a
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from fast.encoding import Encoding
 from reference.arguments import check_fields
@@ -70,6 +71,16 @@ class Task(ABC):
             problem: the result of `make_problem`, perhaps restricted to some factors.
             max_states: the largest number of states that is put into tables.
         """
+
+    @property
+    def input_files(self) -> dict[str, Path]:
+        """The user's files that it reads, by option."""
+        paths = {option: getattr(self, option) for option in self.inputs}
+        return {option: path for option, path in paths.items() if path is not None}
+
+    def with_copies(self, folder: Path) -> Self:
+        """The task that reads the copies of these files in a run folder."""
+        return replace(self, **{name: folder / self.inputs[name] for name in self.input_files})
 
     def make_contexts(self, max_states: int) -> "Contexts | None":
         """The environments of all contexts of a conditional problem; None of others."""

@@ -329,8 +329,7 @@ def stored_task(options: Mapping[str, Any], folder: Path) -> Task | None:
     if kind is None or not kind.inputs:
         return None
     values = {name: options[name] for name in option_names(kind) if name in options}
-    copies = {option: folder / copy for option, copy in kind.inputs.items() if values.get(option)}
-    return build(kind, {**values, **copies}, str(folder / "config.json"))
+    return build(kind, values, str(folder / "config.json")).with_copies(folder)
 
 
 def from_json(data: Mapping[str, Any], source: str) -> TrainConfig:

@@ -6,13 +6,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
+import numpy as np
 import tyro
 
 from fast.runs.display import slow
 from fast.runs.records import is_solved
+from fast.tasks import problem_meant
 from pdai.commands.accepting import Accepting
 from pdai.commands.tables import say, show, show_rows
 from reference.errors import InputError, printable
+from reference.files import check_output, replace_file
+from reference.inspection import inspect_problem
+from reference.loading import as_problem
 
 
 @dataclass(frozen=True)
@@ -111,7 +116,6 @@ class SampleRun(Accepting):
     def _draw(self, folder: Path) -> None:
         from pdai.loading import load
         from pdai.show.sample_tables import sample_table
-        from reference.files import check_output, replace_file
 
         if self.out is not None:
             check_output(self.out)
@@ -131,8 +135,6 @@ class SampleRun(Accepting):
             sys.stdout.buffer.flush()
 
     def _draw_from_certificate(self, path: Path) -> None:
-        import numpy as np
-
         from reference.certificates import CertifiedSampler, numpy_bits
 
         sampler, bits = CertifiedSampler.load(path), numpy_bits(np.random.default_rng(self.seed))
@@ -216,10 +218,7 @@ class Inspect:
 
     def run(self) -> None:
         """Inspects, and prints a table to stdout."""
-        from fast.tasks import problem_meant
         from pdai.loading import load
-        from reference.inspection import inspect_problem
-        from reference.loading import as_problem
 
         if self.draw is not None:
             # Imported here, as pictures need matplotlib, and counts do not.

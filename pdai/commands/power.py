@@ -42,15 +42,7 @@ class SayPower:
 
     def run(self) -> None:
         """Prints the numbers of samples."""
-        made = power(
-            self.distance,
-            law=self.law,
-            support=self.support,
-            outcomes=self.outcomes,
-            against=self.against,
-            level=self.level,
-            seed=self.seed,
-        )
+        made = power(**{name: value for name, value in vars(self).items() if name != "json"})
         if self.json:
             print(json.dumps(made.to_json(), indent=1))
         else:

@@ -15,6 +15,7 @@ from fast.training.compose import TrainConfig
 from pdai.experiments import minors, relaxation
 from pdai.experiments.definitions import FLOORS, define, outwards
 from pdai.experiments.nearest import nearest
+from reference.certificates.betting import Interval
 from reference.expressivity.aliasing import TiedPolicies
 from reference.expressivity.coarse import block_of_cell, end_of_string, tied_policies
 from reference.files import replace_file
@@ -25,15 +26,10 @@ STARTS, SPLITS = 8, 1_000
 DIGITS = 6
 
 
-class Interval(NamedTuple):
-    """Bounds of a floor: proved from below, and from above by a policy that has that TV."""
-
-    lower: float
-    upper: float
-
-
 class Floors(NamedTuple):
     """The least TV to the target of a row that policies can reach.
+
+    It is proved from below, and from above by a policy that has that TV.
 
     Attributes:
         markovian: the floor of policies that see the observation of the state.

@@ -26,7 +26,6 @@ from pdai.experiments.definitions import FOLDER, PRICES, SHOWN_DIGITS, outwards
 from pdai.experiments.floors import (
     SPLITS,
     STARTS,
-    Interval,
     observation,
     rounded,
     settings,
@@ -36,6 +35,7 @@ from pdai.experiments.minimisers import LOSSES, Landscape, LossName, Minimum, mi
 from pdai.experiments.nearest import nearest
 from pdai.experiments.results import RESULTS, load
 from pdai.experiments.tables import markdown
+from reference.certificates.betting import Interval
 from reference.errors import InputError, TooLargeError, no_such
 from reference.expressivity.aliasing import TiedPolicies
 from reference.expressivity.coarse import tied_policies
@@ -167,8 +167,8 @@ def lines(path: Path = PRICES) -> list[Line]:
         family = [other for name, other in prices.items() if name.split()[0] == row.split()[0]]
         more = [other for other in family if other.parameters >= price.parameters]
         less = [other for other in family if other.parameters <= price.parameters]
-        lower = max(other.floor.lower for other in more)
-        least = Interval(lower, min(other.floor.upper for other in less))
+        lower = max(other.floor.low for other in more)
+        least = Interval(lower, min(other.floor.high for other in less))
         trained: dict[str, list[float]] = {network: [] for network in NETWORKS}
         for run in runs:
             if run.row == row and (value := run.value("tv")) is not None:
@@ -191,8 +191,7 @@ def table(rows: Sequence[Line]) -> str:
     body = []
     for row, made, trained in rows:
         minima = [
-            f"{'' if is_proved else '~'}{ends.upper:.4f}"
-            for ends, is_proved in made.minima.values()
+            f"{'' if is_proved else '~'}{ends.high:.4f}" for ends, is_proved in made.minima.values()
         ]
         markov, *others = [
             f"{mean(values):.4f} ± {stdev(values):.4f} ({len(values)})" if values else ""
@@ -217,7 +216,7 @@ def picture(rows: Sequence[Line]) -> Figure:
         bounds = zip(*(line.price.floor for line in own), strict=True)
         axes.fill_between(at, *bounds, color="0.85", label="least TV lies here")
         for loss, mark in zip(LOSSES, "os^", strict=True):
-            values = [line.price.minima[loss][0].upper for line in own]
+            values = [line.price.minima[loss][0].high for line in own]
             axes.plot(at, values, mark + "-", ms=4, lw=1, label=SHOWN[loss])
         points = [(i, value) for i, line in enumerate(own) for value in line.trained[MARKOVIAN]]
         if points:

@@ -25,7 +25,7 @@ from pdai.experiments.multiplicity import by_hochberg, by_holm, kept
 from pdai.experiments.trainings import total_steps
 from pdai.experiments.verdicts import (
     Comparison,
-    Group,
+    Outcome,
     Standing,
     against,
     compared,
@@ -127,7 +127,7 @@ def overview(every: Sequence[Results]) -> str:
     """A line for each claim, with a word and a ratio for each form; other experiments come last."""
     claims = [results for results in every if results.experiment.claim]
     columns = (AS_PRINTED, *FORMS)
-    words: dict[str, list[Group]] = {column: [] for column in columns}
+    words: dict[str, list[Outcome]] = {column: [] for column in columns}
     body = []
     for results in claims:
         experiment, cells = results.experiment, dict.fromkeys(columns, "-")
@@ -150,9 +150,9 @@ def overview(every: Sequence[Results]) -> str:
     return "\n\n".join(parts)
 
 
-def _tally(words: Sequence[Group]) -> str:
+def _tally(words: Sequence[Outcome]) -> str:
     """The number of claims by their words."""
-    listed = ", ".join(f"{words.count(k)} {k.value}" for k in Group if k in words)
+    listed = ", ".join(f"{words.count(k)} {k.value}" for k in Outcome if k in words)
     return f"{len(words)} claim{'s' * (len(words) > 1)}, {listed}" if words else "no claim"
 
 

@@ -15,19 +15,6 @@ from pdai.experiments.base import Pair
 from pdai.experiments.frames import Results
 
 
-class Outcome(Enum):
-    """The verdict of one row on a claim of the paper."""
-
-    REPRODUCED = "reproduced"
-    DIRECTION = "direction only"
-    OPPOSITE = "opposite"
-    LEVEL = "level"
-    UNDECIDED = "undecided"
-    NO_HEADROOM = "no headroom"
-    NOT_TESTABLE = "not testable as stated"
-    OPEN = "not run"
-
-
 class Standing(Enum):
     """The second of two columns compared with the first, in one row."""
 
@@ -38,10 +25,11 @@ class Standing(Enum):
     NO_HEADROOM = "no headroom"
 
 
-class Group(Enum):
-    """The verdict of all rows of an experiment together; rows of the paper without runs count."""
+class Outcome(Enum):
+    """The verdict of a row on a claim of the paper, or of all rows of an experiment together."""
 
     REPRODUCED = "reproduced"
+    # In part, and mixed, are of several rows; rows of the paper without runs count.
     PARTLY = "reproduced in part"
     DIRECTION = "direction only"
     MIXED = "mixed"
@@ -263,27 +251,27 @@ def compared(results: Results, pair: Pair) -> list[Comparison]:
     return [Comparison(results, row, pair) for row in rows]
 
 
-def group(outcomes: Sequence[Outcome]) -> Group:
+def group(outcomes: Sequence[Outcome]) -> Outcome:
     """The verdict of rows together: in part, unless all rows say the same.
 
     Nothing is decided while most rows have no runs.
     """
     kinds = set(outcomes)
     if Outcome.NOT_TESTABLE in kinds:
-        return Group.NOT_TESTABLE
+        return Outcome.NOT_TESTABLE
     if not outcomes or outcomes.count(Outcome.OPEN) > len(outcomes) / 2:
-        return Group.OPEN
+        return Outcome.OPEN
     decided = kinds & {Outcome.REPRODUCED, Outcome.DIRECTION, Outcome.OPPOSITE}
     if not decided:
         undecided = (Outcome.UNDECIDED, Outcome.LEVEL, Outcome.NO_HEADROOM)
-        return Group(next(kind.value for kind in undecided if kind in kinds))
+        return next(kind for kind in undecided if kind in kinds)
     if decided == {Outcome.OPPOSITE}:
-        return Group.OPPOSITE if kinds == decided else Group.PARTLY_OPPOSITE
+        return Outcome.OPPOSITE if kinds == decided else Outcome.PARTLY_OPPOSITE
     if Outcome.OPPOSITE in decided:
-        return Group.MIXED
+        return Outcome.MIXED
     if Outcome.DIRECTION in decided:
-        return Group.DIRECTION
-    return Group.REPRODUCED if kinds == decided else Group.PARTLY
+        return Outcome.DIRECTION
+    return Outcome.REPRODUCED if kinds == decided else Outcome.PARTLY
 
 
 def counts(outcomes: Sequence[Outcome]) -> str:

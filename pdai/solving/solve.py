@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from fast.runs.display import slow
 from fast.runs.files import check_free, free_folder, new_folder
-from fast.runs.identity import imported_sources, inputs_of
+from fast.runs.identity import imported_sources
 from fast.runs.records import save_law, seal_run, write_json
 from fast.tasks import CustomTask, Task, task_meant
 from pdai.certifying.target import Target, log_z_interval
@@ -308,9 +308,8 @@ def write_solved(answer: Answer, folder: Path) -> Solved:
         InputError: if the folder exists, or the user's module was edited since it was imported.
     """
     task = answer.recipe.task
-    inputs = inputs_of(task)
+    inputs, stored = task.input_files, replace(answer.recipe, task=task.with_copies(Path()))
     copies = {task.inputs[option]: read_file(path) for option, path in inputs.items()}
-    own = replace(task, **{option: Path(task.inputs[option]) for option in inputs})
     meta = {
         "versions": {"python": platform.python_version(), "pdai": version("pdai")},
         "device": platform.machine(),
@@ -326,7 +325,7 @@ def write_solved(answer: Answer, folder: Path) -> Solved:
     with new_folder(folder) as partial:
         for name, content in copies.items():
             replace_file(partial / name, content)
-        write_json(partial / "config.json", replace(answer.recipe, task=own).to_json())
+        write_json(partial / "config.json", stored.to_json())
         write_json(partial / "meta.json", meta)
         write_json(partial / "report.json", _report(answer))
         replace_file(partial / "policy.npz", buffer.getvalue())

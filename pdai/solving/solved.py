@@ -104,9 +104,7 @@ class Recipe:
             )
         kind = TASKS[data.pop("task")]
         own = [data.pop(name) for name in ("p_b", "solved", "why")]
-        copies = read_json(folder / "meta.json")["copies"]
-        data |= {option: folder / copy for option, copy in kind.inputs.items() if copy in copies}
-        return cls(build(kind, data, str(path)), *own)
+        return cls(build(kind, data, str(path)).with_copies(folder), *own)
 
 
 class Solved:

@@ -2,6 +2,7 @@
 
 import inspect
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
@@ -24,6 +25,7 @@ from reference.errors import (
 from reference.user_code import Asked, AskTwice, Growth, Of, digits_lost, exact, same_states
 
 S = TypeVar("S", bound=Hashable)
+Values = TypeVar("Values", bound=tuple[tuple[Any, ...]])
 
 # The form of a reward: the product of positive weights, or their sum.
 RewardForm = Literal["product", "sum"]
@@ -161,16 +163,49 @@ class Setup(NamedTuple):
     inputs: Mapping[str, str] = NONE
 
 
-def open_places(values: Sequence[object], empty: object, order: Order) -> list[int]:
-    """The places of a state that may be set next: all that are empty, or the first of them."""
-    places = [i for i, value in enumerate(values) if value == empty]
-    return places[:1] if order == "fixed" else places
-
-
 def set_last(values: Sequence[object], empty: object, order: Order) -> list[int]:
     """The places of a state that may have been set last: all that are set, or the last of them."""
     places = [i for i, value in enumerate(values) if value != empty]
     return places[-1:] if order == "fixed" else places
+
+
+class PlaceByPlace(ABC, Generic[Values]):
+    """States whose places get a value each, one by one: the state graph, without a reward.
+
+    A state is a named tuple with one field, its values.
+
+    Attributes:
+        order: the order in which places are set, any or from first to last.
+    """
+
+    order: Order
+
+    @property
+    @abstractmethod
+    def initial(self) -> Values:
+        """No place set; this is what an open one has."""
+
+    @abstractmethod
+    def choices(self, values: tuple[Any, ...], place: int) -> Iterable[Any]:
+        """The values that an open place of a state may get."""
+
+    def children(self, state: Values) -> tuple[Values, ...]:
+        """The states with one more place set: the first open one, or any."""
+        kind: Any = type(state)
+        x, empty = state[0], self.initial[0][0]
+        places = [i for i, value in enumerate(x) if value == empty]
+        return tuple(
+            kind((*x[:i], value, *x[i + 1 :]))
+            for i in (places[:1] if self.order == "fixed" else places)
+            for value in self.choices(x, i)
+        )
+
+    def parents(self, state: Values) -> tuple[Values, ...]:
+        """The states with one place less set: the last one, or any."""
+        kind: Any = type(state)
+        x, empty = state[0], self.initial[0][0]
+        places = set_last(x, empty, self.order)
+        return tuple(kind((*x[:i], empty, *x[i + 1 :])) for i in places)
 
 
 def count_words(letters: int, length: int) -> int:

@@ -11,7 +11,7 @@ from reference.errors import InputError, check_choice, check_integer, check_sequ
 from reference.problems.base import Setup, count_words, dyadic
 from reference.problems.bit_distances import distance_counts
 from reference.problems.closed_form import Summed, seeded
-from reference.problems.sequences import Build, shorter
+from reference.problems.sequences import Build, longer, shorter
 
 # The words that make up modes (Malkin et al., 2022).
 WORDS = ("00000000", "11111111", "11110000", "00001111", "00111100")
@@ -114,12 +114,7 @@ class BitSequences(Summed):
 
     def children(self, state: str) -> tuple[str, ...]:
         """The strings with one word more."""
-        if len(state) == self.length:
-            return ()
-        longer = [state + word for word in self.words]
-        if self.build == "prepend-append":
-            longer += [word + state for word in self.words]
-        return tuple(dict.fromkeys(longer))
+        return () if len(state) == self.length else longer(state, self.words, self.build)
 
     def parents(self, state: str) -> list[str]:
         """The strings with one word less."""

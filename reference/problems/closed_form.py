@@ -27,6 +27,13 @@ class Enclosure(NamedTuple):
         return abs(Fraction(number) - Fraction(self.value)) <= Fraction(self.error)
 
     @classmethod
+    def between(cls, lower: Fraction, upper: Fraction, more: Fraction) -> "Enclosure":
+        """A number between two, or less than `more` outside of them."""
+        value = float((lower + upper) / 2)
+        error = max(upper - Fraction(value), Fraction(value) - lower) + more
+        return cls(value, math.nextafter(float(error), math.inf))
+
+    @classmethod
     def log_of(cls, number: Fraction) -> "Enclosure":
         """The natural logarithm of a positive rational, of any size."""
         top, bottom = math.log(number.numerator), math.log(number.denominator)

@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 
 from reference.arguments import check_fields
 from reference.errors import InputError, TooLargeError, check_integer, plain
-from reference.problems.base import Order, Setup, count_assignments, open_places, set_last
+from reference.problems.base import Order, PlaceByPlace, Setup, count_assignments
 from reference.problems.closed_form import Summed, check_count, seeded
 
 MAX_VERTICES = 1_024
@@ -26,7 +26,7 @@ class Sites(NamedTuple):
 
 
 @dataclass(frozen=True)
-class HardCore(Summed):
+class HardCore(PlaceByPlace[Sites], Summed):
     """`R(x) = fugacity^(number of occupied vertices)` on the independent sets of a graph.
 
     No two neighbours are occupied. Vertices are decided one by one, in any order or from first to
@@ -86,21 +86,9 @@ class HardCore(Summed):
         """No vertex decided."""
         return Sites((-1,) * self.vertices)
 
-    def children(self, state: Sites) -> tuple[Sites, ...]:
-        """The states with one more vertex decided: the first open one, or any."""
-        x = state.values
-        return tuple(
-            Sites((*x[:v], value, *x[v + 1 :]))
-            for v in open_places(x, -1, self.order)
-            for value in (0, 1)
-            if not value or all(x[u] < 1 for u in self._neighbours[v])
-        )
-
-    def parents(self, state: Sites) -> tuple[Sites, ...]:
-        """The states with one vertex less decided: the last one, or any."""
-        x = state.values
-        places = set_last(x, -1, self.order)
-        return tuple(Sites((*x[:v], -1, *x[v + 1 :])) for v in places)
+    def choices(self, values: tuple[int, ...], place: int) -> tuple[int, ...]:
+        """Empty, and occupied if no neighbour is."""
+        return (0, 1) if all(values[u] < 1 for u in self._neighbours[place]) else (0,)
 
     def reward(self, terminal: Sites) -> Fraction:
         """`fugacity^(number of occupied vertices)`."""

@@ -1,7 +1,7 @@
 """The Ising model with couplings of rank one: spins set one by one."""
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -10,7 +10,7 @@ import numpy as np
 
 from reference.arguments import check_fields
 from reference.errors import InputError, check_integer, check_seed
-from reference.problems.base import Order, Setup, count_assignments, dyadic, open_places, set_last
+from reference.problems.base import Order, PlaceByPlace, Setup, count_assignments, dyadic
 from reference.problems.closed_form import Enclosure, check_count
 
 if TYPE_CHECKING:
@@ -35,14 +35,8 @@ class Spins(NamedTuple):
         return "".join("-?+"[spin + 1] for spin in self.values)
 
 
-class OneByOne(ABC):
-    """Spins that are set one by one: the state graph, without a reward.
-
-    Attributes:
-        order: the order in which spins are set, any or from first to last.
-    """
-
-    order: Order
+class OneByOne(PlaceByPlace[Spins]):
+    """Spins that are set one by one: the state graph, without a reward."""
 
     @property
     @abstractmethod
@@ -54,16 +48,9 @@ class OneByOne(ABC):
         """No spin set."""
         return Spins((0,) * self.spins)
 
-    def children(self, state: Spins) -> tuple[Spins, ...]:
-        """The states with one more spin set: the first open one, or any."""
-        x = state.values
-        places = open_places(x, 0, self.order)
-        return tuple(Spins((*x[:i], spin, *x[i + 1 :])) for i in places for spin in (-1, 1))
-
-    def parents(self, state: Spins) -> tuple[Spins, ...]:
-        """The states with one spin less set: the last one, or any."""
-        x = state.values
-        return tuple(Spins((*x[:i], 0, *x[i + 1 :])) for i in set_last(x, 0, self.order))
+    def choices(self, values: tuple[int, ...], place: int) -> tuple[int, ...]:
+        """Down and up."""
+        return (-1, 1)
 
 
 @dataclass(frozen=True)
@@ -170,11 +157,7 @@ class Ising(OneByOne):
             scale = BALL.convert(STEP) / (2 * BALL.one.pi()).sqrt()
             total = scale * BALL.sum(self._lattice_terms())
             lower, upper = enclose(total.log() - BALL.convert(self._square / 2))
-        value = float((lower + upper) / 2)
-        error = max(upper - Fraction(value), Fraction(value) - lower) + Fraction(
-            ROUNDING + 2 * LATTICE_ERROR
-        )
-        return Enclosure(value, math.nextafter(float(error), math.inf))
+        return Enclosure.between(lower, upper, Fraction(ROUNDING + 2 * LATTICE_ERROR))
 
     def log_mass_bound(self, state: Spins) -> float:
         """An upper bound of `log sum of R(x)` over the settings of the open spins, in nats.

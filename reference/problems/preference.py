@@ -22,7 +22,7 @@ from reference.errors import (
     shown,
 )
 from reference.fields.field import gamma
-from reference.problems.base import Order, Setup, count_assignments, dyadic, open_places, set_last
+from reference.problems.base import Order, PlaceByPlace, Setup, count_assignments, dyadic
 from reference.problems.closed_form import Enclosure, check_count
 
 # The largest score whose sigmoid, exp(-87) at its smallest, is a normal float32.
@@ -45,7 +45,7 @@ class Weights(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Preference:
+class Preference(PlaceByPlace[Weights]):
     """Bayesian preference learning over integer weights `w` in `{-m, ..., m}^d`.
 
     With a uniform prior, `R(w) = prod_k sigmoid(w . x_k)`, where `x_k` is the difference between
@@ -143,21 +143,9 @@ class Preference:
         """No component chosen."""
         return Weights((None,) * self.dimension)
 
-    def children(self, state: Weights) -> tuple[Weights, ...]:
-        """The states with one more component: the first open one, or any."""
-        w = state.components
-        places = open_places(w, None, self.order)
-        return tuple(
-            Weights((*w[:i], value, *w[i + 1 :]))
-            for i in places
-            for value in range(-self.bound, self.bound + 1)
-        )
-
-    def parents(self, state: Weights) -> tuple[Weights, ...]:
-        """The states with one component less: the last one, or any."""
-        w = state.components
-        places = set_last(w, None, self.order)
-        return tuple(Weights((*w[:i], None, *w[i + 1 :])) for i in places)
+    def choices(self, values: tuple[int | None, ...], place: int) -> range:
+        """All weights."""
+        return range(-self.bound, self.bound + 1)
 
     @cached_property
     def likelihood(self) -> tuple[Fraction, ...]:

@@ -1,7 +1,7 @@
 """Sequence design: strings of a fixed length, built letter by letter; the synthetic reward."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -64,16 +64,19 @@ class Sequences:
 
     def children(self, state: str) -> tuple[str, ...]:
         """The strings with one letter more."""
-        if len(state) == self.length:
-            return ()
-        longer = [state + a for a in self.alphabet]
-        if self.build == "prepend-append":
-            longer += [a + state for a in self.alphabet]
-        return tuple(dict.fromkeys(longer))
+        return () if len(state) == self.length else longer(state, self.alphabet, self.build)
 
     def parents(self, state: str) -> list[str]:
         """The strings with one letter less."""
         return shorter(state, 1, self.build)
+
+
+def longer(state: str, words: Iterable[str], build: Build) -> tuple[str, ...]:
+    """The strings with one of some words more."""
+    made = [state + word for word in words]
+    if build == "prepend-append":
+        made += [word + state for word in words]
+    return tuple(dict.fromkeys(made))
 
 
 def shorter(state: str, letters: int, build: Build) -> list[str]:

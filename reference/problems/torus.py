@@ -1,6 +1,5 @@
 """The Ising model on a torus without a field: `log Z` by Kaufman's formula, at any size."""
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Self
@@ -83,9 +82,7 @@ class Torus(OneByOne):
         # A product of n factors loses a bit for each doubling of n, and g_k of m.
         with precision(160):
             lower, upper = enclose(self._kaufman(BALL.convert(Fraction(self.coupling))))
-        value = float((lower + upper) / 2)
-        error = max(upper - Fraction(value), Fraction(value) - lower) + ROUNDING
-        return Enclosure(value, math.nextafter(float(error), math.inf))
+        return Enclosure.between(lower, upper, ROUNDING)
 
     def _kaufman(self, coupling: "arb") -> "arb":
         """`log Z` at the current precision."""

@@ -8,8 +8,9 @@ import pytest
 from fast.checking.environment import check_environment
 from fast.training.compose import TrainConfig
 from pdai.experiments.definitions import define
-from pdai.experiments.floors import Floors, Interval, floors, observation, settings, store
+from pdai.experiments.floors import Floors, floors, observation, settings, store
 from reference import InputError, enumerate_dag
+from reference.certificates.betting import Interval
 
 DIAL = settings()
 STORED = define("study:aliasing").bounds
@@ -53,18 +54,18 @@ def test_floors_fall_with_memory_and_rise_with_the_dial() -> None:
     bounds = [floors(small(coarse), 2, 20) for coarse in (1, 2, 4)]
     assert bounds[0] == Floors(Interval(0, 0), Interval(0, 0))
     for one in bounds[1:]:
-        assert 0 < one.markovian.lower < one.markovian.upper
-        assert one.with_memory.lower == 0 < one.with_memory.upper < one.markovian.upper
-    assert bounds[1].markovian.upper < bounds[2].markovian.lower
+        assert 0 < one.markovian.low < one.markovian.high
+        assert one.with_memory.low == 0 < one.with_memory.high < one.markovian.high
+    assert bounds[1].markovian.high < bounds[2].markovian.low
 
 
 @pytest.mark.long
 def test_of_strings_memory_brings_back_all_letters_but_no_letter() -> None:
     last, none = (floors(DIAL["bits, all 8"].changed(last=k), 2) for k in (3, 0))
     assert last.with_memory == Interval(0, 0)
-    assert 0 < last.markovian.lower < last.markovian.upper < none.markovian.lower
+    assert 0 < last.markovian.low < last.markovian.high < none.markovian.low
     # Control: where nothing but the length is seen, there is nothing to remember.
-    assert none.with_memory.upper == pytest.approx(none.markovian.upper, abs=1e-4)
+    assert none.with_memory.high == pytest.approx(none.markovian.high, abs=1e-4)
 
 
 @pytest.mark.long
@@ -75,7 +76,7 @@ def test_the_stored_floors_are_those_that_are_computed() -> None:
             assert made == pytest.approx(one, abs=1e-4)
     for row in DIAL:
         for interval in stored(row):
-            assert 0 <= interval.lower <= interval.upper <= 1
+            assert 0 <= interval.low <= interval.high <= 1
     # Control: another setting has other floors.
     other = floors(DIAL["bits, last 4"]).markovian
     assert other != pytest.approx(stored("bits, last 2").markovian, abs=1e-2)

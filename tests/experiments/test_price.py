@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from pdai.experiments import price
-from pdai.experiments.floors import Interval, settings
+from pdai.experiments.floors import settings
 from pdai.experiments.minimisers import LOSSES
 from reference import InputError
+from reference.certificates.betting import Interval
 
 ROWS = settings(price.LABEL)
 PAGE = price.PAGE.read_text()
@@ -26,20 +27,20 @@ def test_the_page_has_the_stored_numbers_of_every_row() -> None:
 def test_no_minimum_is_below_the_floor_and_seeing_more_never_raises_it() -> None:
     lines = {line.row: line.price for line in price.lines()}
     for made in lines.values():
-        assert 0 <= made.floor.lower <= made.floor.upper
+        assert 0 <= made.floor.low <= made.floor.high
         for loss in LOSSES:
             ends, _ = made.minima[loss]
-            assert made.floor.upper <= ends.upper + 1e-6
-        assert made.with_memory.upper <= made.floor.upper
+            assert made.floor.high <= ends.high + 1e-6
+        assert made.with_memory.high <= made.floor.high
     for row, least in [("bits, last {}", 1), ("SIX6, last {}", 0)]:
         chain = [lines[row.format(k)] for k in range(least, 8)]
         assert sorted(chain, key=lambda made: made.parameters) == chain
-        for ends in ("lower", "upper"):
+        for ends in ("low", "high"):
             values = [getattr(made.floor, ends) for made in chain]
             assert sorted(values, reverse=True) == values
         assert chain[-1].floor == Interval(0, 0)
     # The table of order k, in closed form.
-    likelihood = [lines[f"SIX6, last {k}"].minima["likelihood"][0].upper for k in range(8)]
+    likelihood = [lines[f"SIX6, last {k}"].minima["likelihood"][0].high for k in range(8)]
     assert likelihood == pytest.approx(
         [0.353, 0.270, 0.225, 0.193, 0.173, 0.148, 0.117, 0], abs=5e-4
     )

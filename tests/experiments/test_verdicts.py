@@ -13,7 +13,7 @@ from pdai.experiments.frames import Results
 from pdai.experiments.multiplicity import by_hochberg, by_holm
 from pdai.experiments.results import Run
 from pdai.experiments.tables import all_rows, table
-from pdai.experiments.verdicts import Comparison, Group, Outcome, Standing, counts, group
+from pdai.experiments.verdicts import Comparison, Outcome, Standing, counts, group
 from tests.made_up_runs import TINY, run, tiny
 
 PAIR = ("Markovian", "SRWM")
@@ -213,28 +213,28 @@ def test_the_size_of_an_effect_stands_beside_its_direction() -> None:
 @pytest.mark.parametrize(
     ("outcomes", "expected"),
     [
-        ("reproduced", Group.REPRODUCED),
-        ("reproduced, reproduced", Group.REPRODUCED),
-        ("reproduced, no headroom", Group.PARTLY),
-        ("reproduced, undecided", Group.PARTLY),
-        ("reproduced, level, not run", Group.PARTLY),
-        ("reproduced, opposite", Group.MIXED),
-        ("direction only, opposite", Group.MIXED),
-        ("direction only, reproduced", Group.DIRECTION),
-        ("direction only, level", Group.DIRECTION),
-        ("opposite, opposite", Group.OPPOSITE),
-        ("opposite, no headroom", Group.PARTLY_OPPOSITE),
-        ("opposite, undecided", Group.PARTLY_OPPOSITE),
-        ("undecided, level, no headroom", Group.UNDECIDED),
-        ("level, no headroom", Group.LEVEL),
-        ("no headroom, not run", Group.NO_HEADROOM),
-        ("not testable as stated", Group.NOT_TESTABLE),
-        ("not run", Group.OPEN),
-        ("opposite, not run, not run", Group.OPEN),
-        ("opposite, not run", Group.PARTLY_OPPOSITE),
+        ("reproduced", Outcome.REPRODUCED),
+        ("reproduced, reproduced", Outcome.REPRODUCED),
+        ("reproduced, no headroom", Outcome.PARTLY),
+        ("reproduced, undecided", Outcome.PARTLY),
+        ("reproduced, level, not run", Outcome.PARTLY),
+        ("reproduced, opposite", Outcome.MIXED),
+        ("direction only, opposite", Outcome.MIXED),
+        ("direction only, reproduced", Outcome.DIRECTION),
+        ("direction only, level", Outcome.DIRECTION),
+        ("opposite, opposite", Outcome.OPPOSITE),
+        ("opposite, no headroom", Outcome.PARTLY_OPPOSITE),
+        ("opposite, undecided", Outcome.PARTLY_OPPOSITE),
+        ("undecided, level, no headroom", Outcome.UNDECIDED),
+        ("level, no headroom", Outcome.LEVEL),
+        ("no headroom, not run", Outcome.NO_HEADROOM),
+        ("not testable as stated", Outcome.NOT_TESTABLE),
+        ("not run", Outcome.OPEN),
+        ("opposite, not run, not run", Outcome.OPEN),
+        ("opposite, not run", Outcome.PARTLY_OPPOSITE),
     ],
 )
-def test_rows_say_together_what_each_of_them_says(outcomes: str, expected: Group) -> None:
+def test_rows_say_together_what_each_of_them_says(outcomes: str, expected: Outcome) -> None:
     assert group([Outcome(name) for name in outcomes.split(", ")]) is expected
 
 

@@ -42,8 +42,8 @@ def test_rewards_multiply_one_tabulated_factor_per_comparison() -> None:
 @pytest.mark.catches(
     "The range of weights ends one too early.",
     "reference/problems/preference.py",
-    "for value in range(-self.bound, self.bound + 1)",
-    "for value in range(-self.bound, self.bound)",
+    "return range(-self.bound, self.bound + 1)",
+    "return range(-self.bound, self.bound)",
 )
 @pytest.mark.parametrize(
     ("order", "states", "lifted", "trajectories"),
