@@ -1,15 +1,19 @@
 """Small problems, and samplers of them."""
 
 import random
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
+import pdai
 from reference import BackwardPolicy, enumerate_dag, enumerate_rewards, forward_from_backward
 from reference.certificates.importance import Walks
 from reference.certificates.regimes import PILOT
+from reference.certificates.statement import Certificate
 from reference.fields.field import RATIONAL
 from reference.problems import Grid
 
@@ -111,6 +115,23 @@ class Fork:
         log_reward = np.log(np.array(self.weights))[ends] + shift
         zeros = np.zeros(len(ends))
         return Walks(ends.tolist(), log_p_f, zeros, log_reward, zeros + 1e-12)
+
+
+def certify_lines(lines: Iterable[str], problem: Any = None, **options: Any) -> Certificate:
+    """The certificate of a file of these lines."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "x.csv")
+        file.write_text("\n".join(lines))
+        return pdai.certify(file, problem, **{"level": 1e-3, **options})
+
+
+FAIR = {"a": 1, "b": 1, "c": 2}
+
+
+def drawn(size: int, chances: Sequence[float] = (0.25, 0.25, 0.5), seed: int = 0) -> list[str]:
+    """Samples of a law on the values of `FAIR`, of itself by default."""
+    values: list[str] = np.random.default_rng(seed).choice([*FAIR], size, p=chances).tolist()
+    return values
 
 
 def fair_ends(count: int) -> list[Hashable]:

@@ -2,9 +2,10 @@
 
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
-from reference.certificates import Sample
+from reference.certificates import Sample, Verdict, find_checker, run_checker
 from reference.certificates.refuted import BareHeader, Drawn, Value, won_by_bets
 from reference.certificates.sampled import SamplesHeader, Values, capital
 
@@ -14,6 +15,25 @@ HEADER = SamplesHeader(
     *("the words", 0, 2**140, 20, 21, 1, 1, 2), tv_low=30_000, tv_high=500_000, tv_den=UNIT,
     weights=0, won_low=0, won_high=0,
 )  # fmt: skip
+
+
+# What none of these files may look like.
+FORM: dict[str, Callable[[str], str]] = {
+    "no end": lambda text: text.removesuffix("end\n"),
+    "more": lambda text: text + "end\n",
+    "a leading zero": lambda text: text.replace("level 1", "level 01"),
+    "no label": lambda text: re.sub(r" \| .*", "", text, count=1),
+    "another version": lambda text: re.sub(r"^(pdai-\w+) 1", r"\1 2", text),
+}
+
+
+def verdict(check: Callable[[Path], Verdict], path: Path, text: str) -> str:
+    """The verdict in Python, which must be that of the verified program if it is built."""
+    path.write_text(text)
+    checked = check(path)
+    if find_checker() is not None:
+        assert run_checker(path).status == checked.status, text
+    return checked.status
 
 
 def each_changed(text: str, places: Sequence[tuple[int, int]]) -> Iterator[str]:

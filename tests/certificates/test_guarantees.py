@@ -28,7 +28,7 @@ from reference.certificates.policies import BackwardRows, ForwardRows
 from reference.certificates.statement import Certificate
 from reference.certificates.walks import Walker
 from reference.problems.closed_form import Enclosure
-from tests.certificates.problems import Fork, Words, half, other
+from tests.certificates.problems import Fork, Words, certify_lines, half, other
 from tests.certificates.test_regimes import LEVEL, interval
 
 TARGET: Mapping[Hashable, Fraction] = {"a": Fraction(1, 2), "b": Fraction(1, 2)}
@@ -282,7 +282,7 @@ def test_the_summary_says_what_tv_means(
     assert words in made.report["in words"]
 
 
-def test_samples_that_are_not_independent_are_refused(certify_lines: Any) -> None:
+def test_samples_that_are_not_independent_are_refused() -> None:
     with pytest.raises(InputError, match="not independent draws"):
         pdai.certify(half, Words, regime="S", target=["aaa"] * 5_000, samples=4_096)
     words = ["aaa"] * 3_000 + ["bbb"] * 3_000 + ["aaa"]

@@ -14,8 +14,8 @@ import pdai
 from pdai.testing import assert_law
 from reference.certificates.histograms import MOST, _chance_together, random_order
 from reference.errors import InputError
-from tests.certificates.problems import Words
-from tests.certificates.test_log_prob import FAIR, WRONG, log_prob
+from tests.certificates.problems import FAIR, Words
+from tests.certificates.test_log_prob import WRONG, log_prob
 from tests.refusals import refuses
 
 LAW = {f"{i:02}": 1 for i in range(50)}

@@ -4,7 +4,6 @@ import io
 import json
 import math
 import sys
-from collections.abc import Sequence
 from fractions import Fraction
 from itertools import count, cycle
 from pathlib import Path
@@ -21,15 +20,9 @@ from reference import InputError
 from reference.certificates.betting import MeanInterval
 from reference.certificates.collisions import lower_probability, upper_probability
 from reference.certificates.listed import ListedLaw
+from tests.certificates.problems import FAIR, drawn
 from tests.command_lines import answer
 from tests.refusals import refuses
-
-FAIR = {"a": 1, "b": 1, "c": 2}
-
-
-def drawn(size: int, chances: Sequence[float] = (0.25, 0.25, 0.5), seed: int = 0) -> list[str]:
-    values: list[str] = np.random.default_rng(seed).choice([*"abc"], size, p=chances).tolist()
-    return values
 
 
 def test_samples_beside_weights_are_certified() -> None:

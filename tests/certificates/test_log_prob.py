@@ -15,23 +15,16 @@ import pdai
 from pdai.adapters.log_prob import sampler
 from reference import InputError
 from reference.problems import Cell, Grid
-from tests.certificates.problems import Words
+from tests.certificates.problems import FAIR, Words, drawn
 from tests.command_lines import answer
 from tests.refusals import refuses
 
-FAIR = {"a": 1, "b": 1, "c": 2}
 WRONG = {"a": 0.26, "b": 0.25, "c": 0.49}
 ALONE = "TV of terminals by the samples alone"
 
 
 def log_prob(x: str) -> float:
     return math.log(WRONG[x])
-
-
-def drawn(size: int) -> list[str]:
-    random = np.random.default_rng(0)
-    values: list[str] = random.choice([*WRONG], size, p=[*WRONG.values()]).tolist()
-    return values
 
 
 @pytest.mark.catches(
@@ -42,7 +35,7 @@ def drawn(size: int) -> list[str]:
 )
 def test_log_probabilities_bring_the_interval_to_a_tenth_of_that_of_bare_samples() -> None:
     """TV is 0.01, the mean of `1 - 0.25 / 0.26` where a is drawn."""
-    samples = drawn(20_000)
+    samples = drawn(20_000, [*WRONG.values()])
     bare = pdai.certify(samples, law=FAIR).interval
     made = pdai.certify(samples, law=FAIR, log_prob=log_prob)
     assert (made.regime, made.of, made.samples) == ("Z", "terminals", 20_000)
@@ -53,7 +46,7 @@ def test_log_probabilities_bring_the_interval_to_a_tenth_of_that_of_bare_samples
 
 def test_a_file_may_have_them_in_a_column(tmp_path: Path) -> None:
     (tmp_path / "law.csv").write_text("a,1\nb,1\nc,2\n")
-    lines = [f"{x},{log_prob(x)}" for x in drawn(5_000)]
+    lines = [f"{x},{log_prob(x)}" for x in drawn(5_000, [*WRONG.values()])]
     (tmp_path / "s.csv").write_text("\n".join(["terminal,log_prob", *lines]))
     ask = ("certify", "s.csv", "--law", "law.csv", "--fail-above")
     assert "TV of terminals [0.00" in answer(*ask, "0.02", cwd=tmp_path, expect=0).stdout

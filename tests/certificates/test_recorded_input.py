@@ -24,7 +24,8 @@ from reference.errors import InputError
 from reference.fields.field import RATIONAL
 from reference.policies import BackwardPolicy, ForwardPolicy
 from reference.problems import enumerate_rewards
-from tests.certificates.problems import DAG, ENDS, GRID, other, uniform
+from tests.certificates.problems import DAG, ENDS, GRID, certify_lines, other, uniform
+from tests.refusals import refused, refuses
 
 
 def flat(name: str, initial: Any, children: Callable[[Any], Any], **more: Any) -> Any:
@@ -63,7 +64,7 @@ Literal = flat("Literal", *ALIKE, **TEN, parse=staticmethod(ast.literal_eval))
     ],
 )
 def test_a_state_of_a_file_is_that_of_the_target(
-    problem: Any, text: str, state: Any, tmp_path: Path, certify_lines: Any
+    problem: Any, text: str, state: Any, tmp_path: Path
 ) -> None:
     # All samples of both are one state: read as another, TV would be at least 0.9.
     file = tmp_path / "target.csv"
@@ -73,32 +74,24 @@ def test_a_state_of_a_file_is_that_of_the_target(
         assert result.interval == Interval(0.0, 1.0)
 
 
-@pytest.mark.parametrize(
-    ("problem", "lines", "words"),
-    [
-        # Not enumerated: the type of the initial state decides.
-        (Bits, ["'001'", "'010'"], "write states without quotes"),
-        (Bits, ["001 ", "010 "], "write states without quotes or spaces around them"),
-        (Bits, ["00", "001"], "not terminal in Bits|begins with '00'"),
-        *((Numbers, [wrong] * 2, "write states as repr does") for wrong in ("007", "1_0", "7.0")),
-        *((Tuples, [f'"{wrong}"'] * 2, "write states as repr") for wrong in ("(0,1,0)", "[1]")),
-        (GRID, [f'"{ENDS[0]!r}"'] * 2, r"give Grid a parse\(text\)"),
-        (Read, ["01x"] * 2, "Read: parse.'01x'. raises ValueError"),
-    ],
+test_a_text_that_is_no_state_is_refused = refuses(
+    lambda problem, lines: certify_lines(lines, problem, target=["001", "010"], max_states=3),
+    # Not enumerated: the type of the initial state decides.
+    (Bits, ["'001'", "'010'"], "write states without quotes"),
+    (Bits, ["001 ", "010 "], "write states without quotes or spaces around them"),
+    (Bits, ["00", "001"], "not terminal in Bits|begins with '00'"),
+    *((Numbers, [wrong] * 2, "write states as repr does") for wrong in ("007", "1_0", "7.0")),
+    *((Tuples, [f'"{wrong}"'] * 2, "write states as repr") for wrong in ("(0,1,0)", "[1]")),
+    (GRID, [f'"{ENDS[0]!r}"'] * 2, r"give Grid a parse\(text\)"),
+    (Read, ["01x"] * 2, "Read: parse.'01x'. raises ValueError"),
 )
-def test_a_text_that_is_no_state_is_refused(
-    problem: Any, lines: list[str], words: str, certify_lines: Any
-) -> None:
-    with pytest.raises(InputError, match=words):
-        certify_lines(lines, problem, target=["001", "010"], max_states=3)
-
-
-@pytest.mark.parametrize("target", [["00"], [1], [b"001"], [["0", "0", "1"]]], ids=repr)
-def test_a_target_of_states_that_no_file_can_hold_is_refused(
-    target: Any, certify_lines: Any
-) -> None:
-    with pytest.raises(InputError, match=r"not terminal in Bits|states are read as|not hashable"):
-        certify_lines(["001"] * 9, Bits, target=target, max_states=3)
+test_a_target_of_states_that_no_file_can_hold_is_refused = refuses(
+    lambda target: certify_lines(["001"] * 9, Bits, target=target, max_states=3),
+    (["00"], "not terminal in Bits"),
+    ([1], "states are read as"),
+    ([b"001"], "states are read as"),
+    ([["0", "0", "1"]], "not hashable"),
+)
 
 
 @dataclass(frozen=True)
@@ -106,7 +99,7 @@ class Held:
     bits: Any
 
 
-def test_a_target_whose_parts_are_of_another_kind_is_refused(certify_lines: Any) -> None:
+def test_a_target_whose_parts_are_of_another_kind_is_refused() -> None:
     """Equal numbers of another library are the same state; their digits as text are not."""
     lines, target = ['"(0, 1, 0)"'] * 400, [(0, 1, 0), (1, 1, 0)] * 200
     texts = [tuple(map(str, x)) for x in target]
@@ -128,7 +121,7 @@ def test_a_target_whose_parts_are_of_another_kind_is_refused(certify_lines: Any)
 FIRST, STRINGS = "terminal", [f"{i % 8:03b}" for i in range(400)]
 
 
-def test_a_target_that_is_not_reached_by_the_parents_is_refused(certify_lines: Any) -> None:
+def test_a_target_that_is_not_reached_by_the_parents_is_refused() -> None:
     problem = other("Reversed", children=lambda _, s: Bits.children(s), reward=lambda _, x: 1)
     certify_lines(STRINGS, problem, target=STRINGS, max_states=3)
     with pytest.raises(InputError, match="has '0x0', which is not reached in Reversed: parents"):
@@ -169,9 +162,8 @@ def test_trajectories_that_were_drawn_with_more_exploration_are_refused(tmp_path
         made(0.2)
 
 
-def test_a_text_of_two_states_is_refused_unless_the_problem_reads_it(certify_lines: Any) -> None:
-    with pytest.raises(InputError, match="may be 1, a int, or '1', a str, of Alike"):
-        certify_lines(["1"] * 2_000, Alike)
+def test_a_text_of_two_states_is_refused_unless_the_problem_reads_it() -> None:
+    refused("may be 1, a int, or '1', a str, of Alike", certify_lines, ["1"] * 2_000, Alike)
     for text, tv in (("1", Fraction(3, 13)), ("'1'", Fraction(12, 13))):
         low, high = certify_lines([text] * 2_000, Literal).interval
         assert low <= tv <= high < low + 0.2
@@ -208,7 +200,7 @@ def test_a_file_of_another_form_is_refused_in_words(
         pdai.certify(tmp_path / "x.csv", Bits, target=tmp_path / name)
 
 
-def test_bare_samples_bound_the_distance_from_both_sides(certify_lines: Any) -> None:
+def test_bare_samples_bound_the_distance_from_both_sides() -> None:
     right = certify_lines([f'"{x!r}"' for x in GRID.sample(20_000, 0)], GRID, level=0.01)
     assert right.regime == "S"
     assert right.interval.low == 0
@@ -218,9 +210,7 @@ def test_bare_samples_bound_the_distance_from_both_sides(certify_lines: Any) -> 
     assert 0.8 * true < first.interval.low <= true <= first.interval.high
 
 
-def test_a_few_samples_that_are_no_terminal_states_count_as_wrong(
-    tmp_path: Path, certify_lines: Any
-) -> None:
+def test_a_few_samples_that_are_no_terminal_states_count_as_wrong(tmp_path: Path) -> None:
     lines = [*STRINGS, *(f"x{i}" for i in range(100))] * 10
     np.random.default_rng(0).shuffle(lines)
     result = certify_lines(lines, Bits)
@@ -236,12 +226,12 @@ def test_a_few_samples_that_are_no_terminal_states_count_as_wrong(
     assert pdai.certify(tmp_path / "x.jsonl", Bits).interval.low == 0
 
 
-def test_rewards_alone_leave_samples_bare(certify_lines: Any) -> None:
+def test_rewards_alone_leave_samples_bare() -> None:
     rewarded = ["state,log_reward", *(f"{x},0.5" for x in STRINGS)]
     assert certify_lines(rewarded, Bits).interval == certify_lines(STRINGS, Bits).interval
 
 
-def test_trajectories_that_were_recorded_are_certified(certify_lines: Any) -> None:
+def test_trajectories_that_were_recorded_are_certified() -> None:
     rows = ForwardRows(uniform(GRID), GRID)
     walks = Walker(GRID, rows, BackwardRows(GRID, dag=DAG), 0).draw(4_096, labels=True)
     columns = (walks.log_p_f, walks.log_p_b, walks.log_reward)

@@ -11,25 +11,23 @@ import pytest
 
 import pdai
 from pdai.certifying.proofs import bare_proof
-from reference.certificates import check_bare, find_checker, run_checker, write_bare
+from reference.certificates import check_bare, write_bare
 from reference.certificates.refuted import OTHER, BareHeader, open_bare
 from reference.certificates.sampled import BETS, GRAIN
 from reference.errors import InputError
 from tests.certificates.mutants import CHECKER
-from tests.certificates.samples import BARE_DRAWN, RIGHT_BARE, WRONG_BARE, each_changed
+from tests.certificates.samples import (
+    BARE_DRAWN,
+    FORM,
+    RIGHT_BARE,
+    WRONG_BARE,
+    each_changed,
+    verdict,
+)
 
 # All but those of the names of values.
 NUMBER = re.compile(r"(?<= )(?<!value )\d+(?=[ \n])")
 LAW = {"a": Fraction(1, 6), "b": Fraction(1, 3), "c": Fraction(1, 2)}
-
-
-def verdict(path: Path, text: str) -> str:
-    """The verdict in Python, which must be that of the verified program if it is built."""
-    path.write_text(text)
-    checked = check_bare(path)
-    if find_checker() is not None:
-        assert run_checker(path).status == checked.status, text
-    return checked.status
 
 
 def won_exactly(h: BareHeader, weights: Sequence[int], samples: Sequence[int]) -> int:
@@ -67,7 +65,7 @@ def test_what_is_won_is_what_rationals_give_rounded_down(path: Path) -> None:
     samples = random.Random(0).choices("abcx", weights=[5, 1, 1, 1], k=40)
     low = write_bare(path, LAW, samples, 0.25)
     assert 0.1 < low < 0.55
-    assert verdict(path, path.read_text()) == "accepted"
+    assert verdict(check_bare, path, path.read_text()) == "accepted"
     with open_bare(path) as (header, values, drawn):
         assert [x.label for x in values] == ["a", "b", "c", "any other value"]
         won = won_exactly(header, weights := [x.weight for x in values], list(drawn))
@@ -87,33 +85,29 @@ def test_what_is_won_is_what_rationals_give_rounded_down(path: Path) -> None:
 )
 def test_control_each_number_that_is_changed_is_refused(path: Path) -> None:
     text = RIGHT_BARE[0]
-    assert verdict(path, text) == "accepted"
+    assert verdict(check_bare, path, text) == "accepted"
     places = [match.span() for match in NUMBER.finditer(text)]
     assert len(places) == 10 + 4 + len(BARE_DRAWN)
     for other in each_changed(text, places):
-        assert verdict(path, other) != "accepted", other
+        assert verdict(check_bare, path, other) != "accepted", other
 
 
 def test_control_one_broken_rule_is_refused(path: Path) -> None:
     shown = re.search("pdai-bare 1.*?end\n", (CHECKER / "README.md").read_text(), re.DOTALL)
     assert shown is not None
     for text in (shown[0], *RIGHT_BARE):
-        assert verdict(path, text) == "accepted"
+        assert verdict(check_bare, path, text) == "accepted"
     for name, text in WRONG_BARE.items():
-        assert verdict(path, text) == "refused", name
+        assert verdict(check_bare, path, text) == "refused", name
 
 
 CHANGES: dict[str, Callable[[str], str]] = {
+    **FORM,
     "a sample is left out": lambda text: re.sub(r"x .*\n", "", text, count=1),
     "two samples in another order": lambda text: text.replace("x 0\nx 1\n", "x 1\nx 0\n", 1),
     "a value is left out": lambda text: re.sub(r"v .*\n", "", text, count=1),
-    "no end": lambda text: text.removesuffix("end\n"),
-    "more": lambda text: text + "end\n",
-    "a leading zero": lambda text: text.replace("level 1", "level 01"),
-    "no label": lambda text: re.sub(r" \| .*", "", text, count=1),
     "another name": lambda text: text.replace("trace", "traces"),
     "two values of one label": lambda text: text.replace("| value 1", "| value 0", 1),
-    "another version": lambda text: text.replace("bare 1", "bare 2", 1),
 }
 
 
@@ -121,7 +115,7 @@ CHANGES: dict[str, Callable[[str], str]] = {
 def test_control_other_changes_are_refused(path: Path, name: str) -> None:
     other = CHANGES[name](RIGHT_BARE[0])
     assert other != RIGHT_BARE[0]
-    assert verdict(path, other) != "accepted"
+    assert verdict(check_bare, path, other) != "accepted"
 
 
 def test_a_law_has_no_value_of_the_name_of_all_others(path: Path) -> None:
@@ -134,7 +128,7 @@ def test_a_sampler_that_is_right_is_not_refuted(path: Path) -> None:
     for seed in range(5):
         samples = random.Random(seed).choices("abc", weights=[1, 2, 3], k=300)
         assert write_bare(path, LAW, samples, 1e-3) == 0
-        assert verdict(path, path.read_text()) == "accepted"
+        assert verdict(check_bare, path, path.read_text()) == "accepted"
 
 
 def test_certify_writes_what_it_reports(path: Path) -> None:

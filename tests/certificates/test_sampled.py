@@ -11,27 +11,25 @@ import numpy as np
 import pytest
 
 import pdai
-from reference.certificates import Sample, check_samples, find_checker, run_checker, write_samples
+from reference.certificates import Sample, check_samples, write_samples
 from reference.certificates.betting import Interval
 from reference.certificates.rows import exact_entry, exact_row
 from reference.certificates.sampled import BETS, GRAIN, Values, capital, open_samples
 from reference.errors import InputError
 from tests.certificates.mutants import CHECKER
 from tests.certificates.problems import GRID, Fork, Words, half, stopping
-from tests.certificates.samples import RIGHT_SAMPLES, WRONG_SAMPLES, each_changed, words
+from tests.certificates.samples import (
+    FORM,
+    RIGHT_SAMPLES,
+    WRONG_SAMPLES,
+    each_changed,
+    verdict,
+    words,
+)
 
 Z = {"regime": "Z", "samples": 300}
 TWENTY = Interval(2.995732, 2.995733)
 NUMBER = re.compile(r"(?<= )\d+(?=[ \n])")
-
-
-def verdict(path: Path, text: str) -> str:
-    """The verdict in Python, which must be that of the verified program if it is built."""
-    path.write_text(text)
-    checked = check_samples(path)
-    if find_checker() is not None:
-        assert run_checker(path).status == checked.status, text
-    return checked.status
 
 
 def won_exactly(path: Path) -> Iterator[tuple[Fraction, Fraction, int]]:
@@ -63,7 +61,7 @@ def won_exactly(path: Path) -> Iterator[tuple[Fraction, Fraction, int]]:
 )
 def test_what_is_won_is_what_rationals_give_rounded_down(path: Path) -> None:
     write_samples(path, words(16), TWENTY, Interval(0.001, 0.99), 0.5)
-    assert verdict(path, path.read_text()) == "accepted"
+    assert verdict(check_samples, path, path.read_text()) == "accepted"
     with open_samples(path) as (header, _):
         scale = header.scale
     for mean, won, said in won_exactly(path):
@@ -83,18 +81,23 @@ def test_control_each_number_that_is_changed_is_refused(path: Path) -> None:
     places = [match.span() for match in NUMBER.finditer(text)]
     assert len(places) == 14 + 12 * 14
     for other in each_changed(text, places[: 14 + 2 * 14]):
-        assert verdict(path, other) != "accepted", other
+        assert verdict(check_samples, path, other) != "accepted", other
 
 
 def test_control_one_broken_rule_is_refused(path: Path) -> None:
     shown = re.search("pdai-samples 1.*?end\n", (CHECKER / "README.md").read_text(), re.DOTALL)
     assert shown is not None
-    assert verdict(path, shown[0]) == verdict(path, RIGHT_SAMPLES) == "accepted"
+    assert (
+        verdict(check_samples, path, shown[0])
+        == verdict(check_samples, path, RIGHT_SAMPLES)
+        == "accepted"
+    )
     for name, text in WRONG_SAMPLES.items():
-        assert verdict(path, text) == "refused", name
+        assert verdict(check_samples, path, text) == "refused", name
 
 
 CHANGES: dict[str, Callable[[str], str]] = {
+    **FORM,
     "a sample is left out": lambda text: re.sub(r"s .*\n", "", text, count=1),
     "a sample twice": lambda text: re.sub(r"(s .*\n)", r"\1\1", text, count=1),
     "p_F of zero": lambda text: re.sub(r"f \d+", "f 0", text, count=1),
@@ -102,13 +105,8 @@ CHANGES: dict[str, Callable[[str], str]] = {
     "a negative reward": lambda text: re.sub(r"s \d+", "s -1", text, count=1),
     "no denominator": lambda text: re.sub(r"s (\d+) \d+", r"s \1 0", text, count=1),
     "TV above one": lambda text: re.sub(r"TV (\d+) \d+ (\d+)", r"TV \1 \g<2>1 \2", text),
-    "no end": lambda text: text.removesuffix("end\n"),
-    "more": lambda text: text + "end\n",
-    "a leading zero": lambda text: text.replace("level 1", "level 01"),
     "no b": lambda text: text.replace(" b ", " ", 1),
-    "no label": lambda text: re.sub(r" \| .*", "", text, count=1),
     "another name": lambda text: text.replace("weights", "weight"),
-    "another version": lambda text: text.replace("samples 1", "samples 2", 1),
 }
 
 
@@ -117,7 +115,7 @@ def test_control_other_changes_are_refused(path: Path, name: str) -> None:
     write_samples(path, words(12), TWENTY, Interval(0.001, 0.99), 0.25)
     text = path.read_text()
     assert CHANGES[name](text) != text
-    assert verdict(path, CHANGES[name](text)) != "accepted"
+    assert verdict(check_samples, path, CHANGES[name](text)) != "accepted"
 
 
 def test_random_claims_are_accepted_if_and_only_if_enough_is_won(path: Path) -> None:
@@ -129,13 +127,13 @@ def test_random_claims_are_accepted_if_and_only_if_enough_is_won(path: Path) -> 
         claim = write_samples(path, samples, log_z, interval, 0.5)
         assert claim.low <= interval.low <= interval.high <= claim.high
         text = path.read_text()
-        assert verdict(path, text) == "accepted"
+        assert verdict(check_samples, path, text) == "accepted"
         # Another claim, with what is won against it.
         with open_samples(path) as (header, _):
             other = header._replace(tv_low=min(header.tv_high, rng.randint(0, 2 * header.tv_low)))
         won = capital(other, other.tv_low, Values(other, samples).low)
         lines = [*other._replace(won_low=won).lines(), *text.splitlines()[9:]]
-        statuses.append(verdict(path, "\n".join(lines) + "\n"))
+        statuses.append(verdict(check_samples, path, "\n".join(lines) + "\n"))
         (mean, exactly, _), _ = won_exactly(path)
         assert statuses[-1] == ("accepted" if exactly >= 1 or not mean else "refused")
     assert set(statuses) == {"accepted", "refused"}

@@ -26,6 +26,7 @@ from reference.certificates.betting import Interval
 from reference.certificates.statement import Certificate
 from reference.errors import InputError
 from tests.browser import WHY_NOT, Browser
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.long
 
@@ -204,22 +205,13 @@ def test_the_page_is_written_whole_and_follows_no_link(
     assert again.read_bytes() == made.read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("given", "output", "message"),
-    [
-        ([], "r.html", "no run folder given"),
-        (["nowhere"], "r.html", "'nowhere' does not exist"),
-        (["nowhere"], "r.pdf", "its ending is '.pdf', but must be .html"),
-        (["nowhere"], "no/r.html", "name a file in a folder that exists"),
-    ],
+test_bad_input_is_refused_before_anything_is_computed = refuses(
+    pdai.report,
+    ([], "r.html", "no run folder given"),
+    (["nowhere"], "r.html", "'nowhere' does not exist"),
+    (["nowhere"], "r.pdf", "its ending is '.pdf', but must be .html"),
+    (["nowhere"], "no/r.html", "name a file in a folder that exists"),
 )
-def test_bad_input_is_refused_before_anything_is_computed(
-    given: list[str], output: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=message):
-        pdai.report(given, output)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_run_that_is_not_finished_is_refused(runs: dict[str, Path], tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import math
 import os
 from collections import Counter
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, cast
@@ -14,7 +13,7 @@ import pytest
 import pdai
 from fast.tasks import StructureTask, VariablesTask
 from fast.training.compose import configure, from_json, to_json
-from reference.errors import InputError, TooLargeError
+from reference.errors import TooLargeError
 from reference.problems import (
     EdgeAddition,
     HardCore,
@@ -31,6 +30,7 @@ from reference.problems.columns import read_table, standard_columns
 from reference.problems.dag_limits import check_affordable, cost, dag_count
 from reference.problems.presets import MINIMAL
 from reference.problems.random_networks import random_network
+from tests.refusals import refused, refuses, whole
 
 DATA = np.random.default_rng(0).normal(size=(20, 3))
 SCORES = np.zeros((3, 8))
@@ -69,20 +69,13 @@ BAD_DATA: list[tuple[Any, str]] = [
 ]
 
 
-def refused(make: Callable[[], Any], message: str, kind: type[Exception] = InputError) -> None:
-    """Checks that a call is refused in one line with this message."""
-    with pytest.raises(kind, match=message) as refusal:
-        make()
-    assert "\n" not in str(refusal.value)
-
-
 @pytest.mark.parametrize(("data", "message"), BAD_DATA)
 def test_data_that_cannot_be_learned_from_are_refused(data: Any, message: str) -> None:
-    refused(lambda: StructureLearning.gaussian(data), message)
+    refused(message, StructureLearning.gaussian, data)
     outcome = np.arange(len(data)) if isinstance(data, np.ndarray) else [1, 2]
-    refused(lambda: VariableSelection.regression(data, outcome), message)
+    refused(message, VariableSelection.regression, data, outcome)
     if isinstance(data, np.ma.MaskedArray):
-        refused(lambda: pdai.posterior(data), message)
+        refused(message, pdai.posterior, data)
 
 
 @pytest.mark.filterwarnings("error")
@@ -101,7 +94,8 @@ def test_units_do_not_matter_though_squares_overflow_or_vanish(exponent: int) ->
         assert np.linalg.norm(data[:, 0]) in (0, np.inf)
 
 
-SCORES_GIVEN: list[tuple[Callable[[], Any], str]] = [
+test_scores_and_options_that_break_a_rule_are_refused = refuses(
+    whole,
     (lambda: StructureLearning.from_scores(np.zeros((3, 7))), r"shape \(3, 7\)"),
     (lambda: StructureLearning.from_scores(np.zeros(8)), r"shape \(8,\)"),
     (lambda: StructureLearning.from_scores("scores"), "must be numbers"),
@@ -130,14 +124,7 @@ SCORES_GIVEN: list[tuple[Callable[[], Any], str]] = [
     (lambda: VariableSelection((1, 2), (0, 0), ("a",)), "24 bits"),
     (lambda: random_network(5, 10, 0, "ring"), "one of 'erdos-renyi', 'scale-free'"),  # type: ignore[arg-type]
     (lambda: random_network(5, 1, 0), "rows is 1"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("make", "message"), SCORES_GIVEN)
-def test_scores_and_options_that_break_a_rule_are_refused(
-    make: Callable[[], Any], message: str
-) -> None:
-    refused(make, message)
+)
 
 
 def test_scores_that_no_family_reads_may_be_anything() -> None:
@@ -154,24 +141,19 @@ def gaussian(nodes: int) -> StructureLearning:
     return StructureLearning.gaussian(np.random.default_rng(0).normal(size=(3, nodes)))
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: StructureLearning.random(17), r"3\^17 = 129,140,163 terms, about .* GiB"),
-        (lambda: gaussian(40), r"3\^40"),
-        # Counts that no float holds, and that are too long to print.
-        (lambda: gaussian(700), r"3\^700 terms, more than any machine"),
-        (lambda: gaussian(10_000), r"3\^10000 terms, more than any machine"),
-        (lambda: VariableSelection.random(23), r"2\^23 = 8,388,608 sets"),
-        (lambda: check_affordable(14, 10**8), "weights of 100,000,000 bits"),
-        # Scores too far apart, before integers are made of them.
-        (lambda: StructureLearning.from_scores(np.eye(12, 2**12) * -1e9), "bits need"),
-    ],
+test_what_is_too_large_is_refused_with_what_it_would_take = refuses(
+    whole,
+    (lambda: StructureLearning.random(17), r"3\^17 = 129,140,163 terms, about .* GiB"),
+    (lambda: gaussian(40), r"3\^40"),
+    # Counts that no float holds, and that are too long to print.
+    (lambda: gaussian(700), r"3\^700 terms, more than any machine"),
+    (lambda: gaussian(10_000), r"3\^10000 terms, more than any machine"),
+    (lambda: VariableSelection.random(23), r"2\^23 = 8,388,608 sets"),
+    (lambda: check_affordable(14, 10**8), "weights of 100,000,000 bits"),
+    # Scores too far apart, before integers are made of them.
+    (lambda: StructureLearning.from_scores(np.eye(12, 2**12) * -1e9), "bits need"),
+    kind=TooLargeError,
 )
-def test_what_is_too_large_is_refused_with_what_it_would_take(
-    make: Callable[[], Any], message: str
-) -> None:
-    refused(make, message, TooLargeError)
 
 
 def test_control_what_is_affordable_is_not_refused() -> None:
@@ -213,7 +195,7 @@ FILES = [
 
 @pytest.mark.parametrize(("text", "message"), FILES)
 def test_files_that_are_no_tables_are_refused(tmp_path: Path, text: str, message: str) -> None:
-    refused(lambda: read_table(written(tmp_path, text)), message)
+    refused(message, read_table, written(tmp_path, text))
 
 
 @pytest.mark.parametrize(
@@ -222,7 +204,7 @@ def test_files_that_are_no_tables_are_refused(tmp_path: Path, text: str, message
 def test_only_plain_decimal_numbers_are_numbers(tmp_path: Path, cell: str) -> None:
     path = written(tmp_path, f'a,b\n1,+2.\n-3e2,"{cell}"\n .5,7\n')
     for task in (StructureTask(data=path), VariablesTask(data=path)):
-        refused(task.make_problem, r"line 3: the value of 'b' is .* a decimal number")
+        refused(r"line 3: the value of 'b' is .* a decimal number", task.make_problem)
     path.write_text(path.read_text(encoding="utf-8").replace(cell, "8"), encoding="utf-8")
     numbers = read_table(path).numbers("").tolist()
     assert numbers == [[1.0, 2.0], [-300.0, 8.0], [0.5, 7.0]]
@@ -240,7 +222,7 @@ CODED = rows_of("0 1 2 0 1 2 0 1", "1 1 1 0 0 0 1 0", "0.3 1 2.5 1.9 4 0.7 6.1 3
 def test_integers_that_may_be_categories_are_asked_about(tmp_path: Path) -> None:
     path = written(tmp_path, CODED)
     task = StructureTask(data=path)
-    refused(task.make_problem, r"'a', 'b' may hold .*always one of 0, 1, 2\).*--score bd")
+    refused(r"'a', 'b' may hold .*always one of 0, 1, 2\).*--score bd", task.make_problem)
     numbers = np.loadtxt(path, delimiter=",", skiprows=1)
     asked = StructureTask(data=path, score="bge", order="any")
     assert asked.make_problem() == StructureLearning.gaussian(numbers, list("abc"))
@@ -250,7 +232,7 @@ def test_integers_that_may_be_categories_are_asked_about(tmp_path: Path) -> None
     for data in (read_table(path).rows, numbers, numbers.astype(object)):
         assert StructureLearning.discrete(data, list("abc")) == coded
     words = written(tmp_path, rows_of("x y x", "1 2 3"))
-    refused(lambda: StructureLearning.from_csv(words), "score categories with `--score bdeu`")
+    refused("score categories with `--score bdeu`", StructureLearning.from_csv, words)
     # Numbers are not asked about, nor are integers that seldom recur.
     path = written(tmp_path, rows_of("10 11 12 13 14 15 16 10", "1.5 2 1 2 1 2 1 2"))
     assert StructureTask(data=path).make_problem().names == ("a", "b")
@@ -265,7 +247,7 @@ def test_numbers_that_are_not_plain_are_no_categories(tmp_path: Path, values: st
         f'"{value}",{word}' for value, word in zip(values.split() * 2, "xyyx", strict=True)
     )
     path = written(tmp_path, f"a,b\n{rows}\n")
-    refused(lambda: pdai.posterior(path), "'a' |line 2: the value of 'a'")
+    refused("'a' |line 2: the value of 'a'", pdai.posterior, path)
     assert pdai.posterior(path, score="bdeu").facts["score"].endswith("as asked for")
     # Digits in words are no numbers.
     words = written(tmp_path, rows_of("18-25 26-35 18-25", "1st 2nd A1"))
@@ -278,7 +260,7 @@ def test_numbers_that_are_not_plain_are_no_categories(tmp_path: Path, values: st
 )
 def test_categories_are_written_in_one_way(column: str, message: str) -> None:
     data = np.array([column.split(), list("xyxy")]).T
-    refused(lambda: StructureLearning.discrete(data), message)
+    refused(message, StructureLearning.discrete, data)
     # The spaces around a value do not count, and text is no number.
     spaced = np.array([["1", " 1", "1a ", "1a"], list("xyxy")]).T
     assert StructureLearning.discrete(spaced) == StructureLearning.discrete(np.char.strip(spaced))
@@ -358,7 +340,7 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     target = written(tmp_path, "a,b\n1,2\n3,5\n")
     link = tmp_path / "link.csv"
     os.symlink(target, link)
-    refused(lambda: read_table(link), "symbolic link")
+    refused("symbolic link", read_table, link)
 
 
 @pytest.mark.parametrize(
@@ -377,9 +359,9 @@ def test_tasks_read_files_and_refuse_what_is_of_the_generator(tmp_path: Path) ->
     assert VariablesTask(data=path).make_problem().names == ("a", "b")
     assert VariablesTask(data=path, outcome="a").make_problem().names == ("b", "y")
     unknown = VariablesTask(data=path, outcome="x")
-    refused(unknown.make_problem, "outcome is 'x', but the columns")
-    refused(lambda: StructureTask(data=path, nodes=4), "nodes is 4 with the data")
-    refused(lambda: StructureTask(score="bdeu"), "score is bdeu, but must be bge")
+    refused("outcome is 'x', but the columns", unknown.make_problem)
+    refused("nodes is 4 with the data", lambda: StructureTask(data=path, nodes=4))
+    refused("score is bdeu, but must be bge", lambda: StructureTask(score="bdeu"))
     # Stored results of generated data are found again.
     config = configure("structure")
     assert to_json(config)["score"] == "bge"

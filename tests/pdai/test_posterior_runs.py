@@ -26,9 +26,9 @@ from fast.training.compose import configure
 from pdai.show.plotting import figure_of
 from pdai.show.progress import QUIET
 from pdai.show.tables import expectations_table
-from reference.errors import InputError
 from reference.problems import HyperGPrior, VariableSelection
 from tests.command_lines import answer
+from tests.refusals import refused
 
 DATA = np.random.default_rng(3).normal(size=(40, 3)) @ np.array([[1, 1, 0], [0, 1, 0], [0, 0, 1]])
 OPTIONS = {"dynamics": "markov", "parameters": 2_000, "steps": 300, "batch": 32}
@@ -48,13 +48,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> pdai.Run:
     # A run depends on no other file.
     path.unlink()
     return trained
-
-
-def refused(call: Callable[[], Any], words: str) -> None:
-    """Checks that a call is refused in one line with these words."""
-    with pytest.raises(InputError, match=words) as refusal:
-        call()
-    assert "\n" not in str(refusal.value)
 
 
 READERS: dict[str, Callable[[Path], Any]] = {
@@ -176,9 +169,8 @@ def test_data_that_were_changed_are_refused_in_one_line(run: pdai.Run, tmp_path:
     changed = DATA.copy()
     changed[0, 0] += 1
     written(folder / "data.csv", changed)
-    refused(
-        lambda: pdai.load(folder).sample(2), r"data\.csv was changed since the run was finished"
-    )
+    words = r"data\.csv was changed since the run was finished"
+    refused(words, lambda: pdai.load(folder).sample(2))
 
 
 def test_what_a_file_holds_is_said_before_training(
@@ -203,7 +195,7 @@ def test_the_same_file_is_the_same_run_and_another_is_not(run: pdai.Run, tmp_pat
     asked = run.config.changed(data=written(tmp_path / "again.csv"))
     check_same_run(load_config(run.folder), asked)
     written(tmp_path / "again.csv", DATA + np.eye(40, 3))
-    refused(lambda: check_same_run(load_config(run.folder), asked), "other data than")
+    refused("other data than", lambda: check_same_run(load_config(run.folder), asked))
 
 
 def test_metrics_are_one_record_a_step_and_seed(run: pdai.Run) -> None:

@@ -6,7 +6,6 @@ import math
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable
 from fractions import Fraction
 from itertools import count, pairwise, product
 from pathlib import Path
@@ -26,7 +25,7 @@ from pdai.solving.hints import exact_beside
 from pdai.solving.solve import solve
 from pdai.solving.solved import Solved
 from reference.certificates.rows import exact_row
-from reference.errors import InputError
+from reference.errors import InputError, TooLargeError
 from reference.exact_flows import Backward, ExactFlows, GraphArrays, Scaled
 from reference.fields.field import RATIONAL
 from reference.loading import name_of
@@ -41,6 +40,7 @@ from reference.problems.sets import Items
 from reference.solve import forward_from_backward
 from tests.command_lines import ROOT, answer, python
 from tests.made_up_runs import tiny_run
+from tests.refusals import refuses, whole
 
 # Every task that can be listed, at a small size, by the options of the command line.
 SMALL = {
@@ -332,51 +332,45 @@ def test_a_closed_form_is_taken_where_there_are_too_many_states(
     assert "closed form" in answer("certify", "run", cwd=tmp_path, expect=2).stderr
 
 
-@pytest.mark.parametrize(
-    ("call", "why"),
-    [
-        (lambda: solve("six7"), "six6"),
-        (lambda: solve("grid", sides=3), "side"),
-        (lambda: solve("grid", p_b="uniforn"), "uniform"),  # type: ignore[arg-type]
-        (lambda: solve(Endless(), max_states=100), "100 states"),
-        (lambda: solve(Fork(), max_states=0), "max_states"),
-        (lambda: solve("torus", rows=120, columns=120), r"up to about 10\^6870\.\d\d states"),
-        (lambda: pdai.sampler(Bounded()), r"Bounded: log_z\(\) is 2.30\d*, but .* Enclosure"),
-        (
-            lambda: pdai.sampler(Coins(bias=0.5)),
-            "probability .* by R / Z: make reward",
-        ),
-        (
-            lambda: pdai.sampler(Coins(off=0.01)),
-            r"log_z\(\) is 10.99.* all rewards of the problem sum to a log Z of 10.98",
-        ),
-        (lambda: pdai.sampler(Coins(more="1")), "sum to 1.8.*, more than 1: make reward"),
-        (lambda: pdai.sampler(Coins(more="2")), "sample of Coins has '.*2', which is none of"),
-        (lambda: pdai.sampler(Coins(40, off=-30)), "sum to .*, more than 1: make reward"),
-        *(
-            (lambda draw=draw: pdai.sampler(coins(sample=draw)), f"Others{words}")
-            for draw, words in (
-                (lambda s, n, _: Coins.sample(s, n, 0), ": sample draws the same states from two"),
-                (lambda s, n, _: Coins.sample(s, n, next(SEEDS)), ": sample draws other .* seed"),
-                (lambda s, _, seed: Coins.sample(s, 9, seed), r": sample\(4096, 0\) gives 9 st"),
-                (lambda s, n, seed: [x[1:] for x in Coins.sample(s, n, seed)], ": .* not terminal"),
-            )
-        ),
-        (
-            lambda: pdai.sampler(coins(log_z=lambda s: Enclosure(40 * math.log(3), 0.1))),
-            "with an error from 0 to 1e-06",
-        ),
-        # Though nothing is trained.
-        (lambda: pdai.sampler("lines", stps=100), "no option 'stps'"),
-    ],
+test_bad_input_in_python = refuses(
+    whole,
+    (lambda: solve("six7"), "six6"),
+    (lambda: solve("grid", sides=3), "side"),
+    (lambda: solve("grid", p_b="uniforn"), "uniform"),  # type: ignore[arg-type]
+    (lambda: solve(Fork(), max_states=0), "max_states"),
+    (lambda: pdai.sampler(Bounded()), r"Bounded: log_z\(\) is 2.30\d*, but .* Enclosure"),
+    (lambda: pdai.sampler(Coins(bias=0.5)), "probability .* by R / Z: make reward"),
+    (
+        lambda: pdai.sampler(Coins(off=0.01)),
+        r"log_z\(\) is 10.99.* all rewards of the problem sum to a log Z of 10.98",
+    ),
+    (lambda: pdai.sampler(Coins(more="1")), "sum to 1.8.*, more than 1: make reward"),
+    (lambda: pdai.sampler(Coins(more="2")), "sample of Coins has '.*2', which is none of"),
+    (lambda: pdai.sampler(Coins(40, off=-30)), "sum to .*, more than 1: make reward"),
+    *(
+        (lambda draw=draw: pdai.sampler(coins(sample=draw)), f"Others{words}")
+        for draw, words in (
+            (lambda s, n, _: Coins.sample(s, n, 0), ": sample draws the same states from two"),
+            (lambda s, n, _: Coins.sample(s, n, next(SEEDS)), ": sample draws other .* seed"),
+            (lambda s, _, seed: Coins.sample(s, 9, seed), r": sample\(4096, 0\) gives 9 st"),
+            (lambda s, n, seed: [x[1:] for x in Coins.sample(s, n, seed)], ": .* not terminal"),
+        )
+    ),
+    (
+        lambda: pdai.sampler(coins(log_z=lambda s: Enclosure(40 * math.log(3), 0.1))),
+        "with an error from 0 to 1e-06",
+    ),
+    # Though nothing is trained.
+    (lambda: pdai.sampler("lines", stps=100), "no option 'stps'"),
 )
-def test_bad_input_in_python(
-    call: Callable[[], Any], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError, match=why):
-        call()
-    assert list(tmp_path.iterdir()) == []
+
+
+test_what_is_too_large_to_list = refuses(
+    whole,
+    (lambda: solve(Endless(), max_states=100), "100 states"),
+    (lambda: solve("torus", rows=120, columns=120), r"up to about 10\^6870\.\d\d states"),
+    kind=TooLargeError,
+)
 
 
 def test_a_folder_is_never_overwritten_and_not_trained(tmp_path: Path) -> None:
