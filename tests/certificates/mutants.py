@@ -91,7 +91,10 @@ DRAW_MUTANTS: dict[str, tuple[str, str, str]] = {
 
 
 def build(folder: Path, module: str = "", old: str = "", new: str = "") -> Path:
-    """Compiles the program in a folder, with a text of one of its modules replaced."""
+    """Compiles the program in a folder, with a text of one of its modules replaced.
+
+    A mutant is compiled to bytecode, which takes a quarter of the time.
+    """
     extracted = ("spec", "trie", "check", "draw", "samples", "bare")
     files = [*(CHECKER / "extracted" / f"{name}.ml" for name in extracted)]
     for file in (*files, CHECKER / "main.ml"):
@@ -102,6 +105,7 @@ def build(folder: Path, module: str = "", old: str = "", new: str = "") -> Path:
             source = flat.replace(old, new)
         (folder / file.name).write_text(source)
     names = [*(file.name for file in files), "main.ml"]
-    compiler = ["ocamlfind", "ocamlopt", "-w", "-a", "-package", "zarith", "-linkpkg"]
-    subprocess.run([*compiler, "-o", "program", *names], cwd=folder, check=True)
+    compiler = ["ocamlfind", "ocamlc" if module else "ocamlopt", "-w", "-a"]
+    options = ["-package", "zarith", "-linkpkg", "-o", "program"]
+    subprocess.run([*compiler, *options, *names], cwd=folder, check=True)
     return folder / "program"
