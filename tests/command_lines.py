@@ -5,7 +5,8 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from unittest import mock
@@ -29,6 +30,29 @@ def command(*arguments: str) -> list[str]:
 def environment() -> dict[str, str]:
     """The variables of a process that imports this checkout, wherever it runs."""
     return {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200", "NO_COLOR": "1"}
+
+
+def start(
+    arguments: Sequence[str], folder: Path, errors: int = subprocess.PIPE, **variables: str
+) -> subprocess.Popen[str]:
+    """A `pdai` in a group of processes of its own, in that folder; its errors can be read."""
+    return subprocess.Popen(
+        command(*arguments),
+        cwd=folder,
+        env={**environment(), **variables},
+        stdout=subprocess.DEVNULL,
+        stderr=errors,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def wait_until(happened: Callable[[], bool], seconds: float = 300) -> None:
+    """Waits for what another process does."""
+    end = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.005)
 
 
 def python(

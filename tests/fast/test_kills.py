@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -19,7 +18,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.command_lines import SMALL, answer, command, environment
+from tests.command_lines import SMALL, answer, environment, start, wait_until
 
 # What differs between two runs of one thing: how long it took, and digests of what says so.
 TIMES = ("seconds", "of", "sha256")
@@ -46,22 +45,9 @@ VICTIMS = {
 }
 
 
-def start(words: str, folder: Path, errors: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
-    """A command in a group of processes of its own."""
-    return subprocess.Popen(
-        command(*words.split()),
-        cwd=folder,
-        env=environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=errors,
-        text=True,
-        start_new_session=True,
-    )
-
-
 def run(words: str, folder: Path, killed_after: float | None = None) -> int:
     """The exit code of a command, whose group of processes is killed after so many seconds."""
-    process = start(words, folder)
+    process = start(words.split(), folder, subprocess.DEVNULL)
     try:
         return process.wait(killed_after)
     except subprocess.TimeoutExpired:
@@ -91,13 +77,6 @@ def timeless(data: Any) -> Any:
     return [timeless(value) for value in data] if isinstance(data, list) else data
 
 
-def wait_until(happened: Callable[[], bool], seconds: float = 300) -> None:
-    end = time.monotonic() + seconds
-    while not happened():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.005)
-
-
 @pytest.mark.parametrize(
     ("name", "how"),
     [
@@ -110,7 +89,7 @@ def test_a_killed_run_resumes_to_bit_identical_parameters(
     name: str, how: signal.Signals, finished: Path, tmp_path: Path
 ) -> None:
     victim, cut = VICTIMS[name], tmp_path / "out"
-    process = start(victim.begin, tmp_path, subprocess.PIPE)
+    process = start(victim.begin.split(), tmp_path)
     metrics = cut / "metrics.jsonl"
     wait_until(lambda: metrics.is_file() and '"step": 200' in metrics.read_text())
     process.send_signal(how)

@@ -16,7 +16,7 @@ from fast.training.compose import configure
 from fast.training.processes import join
 from pdai.commands.train import Where
 from reference import InputError
-from tests.command_lines import command, environment, python
+from tests.command_lines import python, start
 
 # Seconds after which a process that waits for another is ended.
 LONGEST = 600
@@ -55,15 +55,8 @@ def machine(devices: int) -> dict[str, str]:
     return {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
 
 
-def start(folder: Path, devices: int, *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        command("train", "--device", "cpu", *arguments),
-        cwd=folder,
-        env={**environment(), **machine(devices)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+def training(folder: Path, devices: int, *arguments: str) -> subprocess.Popen[str]:
+    return start(("train", "--device", "cpu", *arguments), folder, **machine(devices))
 
 
 def ended(*processes: subprocess.Popen[str]) -> list[tuple[int, str]]:
@@ -79,7 +72,7 @@ def ended(*processes: subprocess.Popen[str]) -> list[tuple[int, str]]:
 def together(folder: Path, first: tuple[str, ...], second: tuple[str, ...]) -> list[Any]:
     """Two processes of one device each."""
     where = ("--coordinator", f"127.0.0.1:{free_port()}", "--processes", "2", "--process")
-    return ended(*(start(folder, 1, *where, str(i), *x) for i, x in enumerate((first, second))))
+    return ended(*(training(folder, 1, *where, str(i), *x) for i, x in enumerate((first, second))))
 
 
 def assert_same_losses(one: Path, two: Path) -> None:
@@ -135,7 +128,7 @@ except SystemExit:
 
 @pytest.mark.long
 def test_two_processes_have_the_numbers_of_one(tmp_path: Path) -> None:
-    ((code, text),) = ended(start(tmp_path, 2, *options(out="one")))
+    ((code, text),) = ended(training(tmp_path, 2, *options(out="one")))
     assert code == 0, text
     both = options(out="two")
     for code, text in together(tmp_path, both, both):

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -38,7 +37,7 @@ from pdai.distributed.plan import Distributed, Plan, Streamed, plan_from_json
 from pdai.show.tables import comparison_table
 from reference import InputError
 from reference.certificates import Terminal, check_certificate, confirm_problem, open_certificate
-from tests.command_lines import answer, command, environment, parameters
+from tests.command_lines import answer, parameters, start, wait_until
 
 TINY = configure(
     "sets",
@@ -397,18 +396,8 @@ def test_an_interrupted_experiment_is_resumed_by_the_command_it_names(tmp_path: 
     )
     small = "--parameters 2000 --steps 400 --batch 16 --checkpoint-every 100"
     metrics = tmp_path / "runs" / "sets-distribute-0" / "client-0" / "metrics.jsonl"
-    with subprocess.Popen(
-        command(*words.split(), *small.split()),
-        cwd=tmp_path,
-        env=environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as run:
-        deadline = time.monotonic() + 300
-        while not (metrics.is_file() and '"step": 100' in metrics.read_text()):
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+    with start([*words.split(), *small.split()], tmp_path) as run:
+        wait_until(lambda: metrics.is_file() and '"step": 100' in metrics.read_text())
         run.send_signal(signal.SIGINT)
         _, errors = run.communicate()
     assert run.returncode == 130, errors
