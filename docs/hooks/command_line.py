@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+from unittest import mock
 
 from pdai.parsing import COMMANDS, parse
 from reference.errors import InputError
@@ -15,12 +16,10 @@ def command_line_page() -> str:
     """The help of every command, as Markdown."""
     parts = [
         "# Command line\n\nWhat `pdai COMMAND --help` prints. `pdai train` and `pdai certify` "
-    ]
-    parts.append(
         "show the common options; with `--help-all` all of them, for `train` those of the "
-    )
-    parts.append("chosen parts, here of `six6`.\n\n")
-    parts.append(_block(()))
+        "chosen parts, here of `six6`.\n\n",
+        _block(()),
+    ]
     for name in COMMANDS:
         words = (name, *CHOSEN.get(name, ()))
         parts.append(f"## pdai {' '.join(words)}\n\n{_block(words)}")
@@ -36,13 +35,14 @@ def _block(words: tuple[str, ...]) -> str:
 def help_of(words: tuple[str, ...]) -> str:
     """The output of `pdai WORDS --help`, 100 columns wide."""
     printed = io.StringIO()
-    before = os.environ.get("COLUMNS")
-    os.environ["COLUMNS"] = "100"
+    asked = words if "--help-all" in words else (*words, "--help")
     try:
-        with contextlib.redirect_stdout(printed), contextlib.suppress(SystemExit):
-            parse([*words, *(() if "--help-all" in words else ("--help",))])
+        with (
+            mock.patch.dict(os.environ, COLUMNS="100"),
+            contextlib.redirect_stdout(printed),
+            contextlib.suppress(SystemExit),
+        ):
+            parse(asked)
     except InputError as error:
-        raise RuntimeError(f"pdai {' '.join(words)} --help: {error}") from error
-    finally:
-        os.environ.pop("COLUMNS") if before is None else os.environ.update(COLUMNS=before)
+        raise RuntimeError(f"pdai {' '.join(asked)}: {error}") from error
     return "\n".join(line.rstrip() for line in printed.getvalue().strip().splitlines())

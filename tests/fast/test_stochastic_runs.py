@@ -21,7 +21,7 @@ from fast.training.trainer import make_trainer
 from pdai.distributed.plan import Distributed
 from pdai.run import Run
 from reference import InputError
-from tests.refusals import refuses
+from tests.refusals import refused, refuses
 
 SMALL: dict[str, Any] = {
     "length": 4, "parameters": 600, "batch": 16, "latent_size": 2, "checkpoint_every": 100,
@@ -105,12 +105,8 @@ def test_the_usual_options_are_those_of_the_latent() -> None:
     ],
 )
 def test_a_covariance_that_is_none_is_refused(covariance: Any, message: str) -> None:
-    for make in (
-        lambda: gaussian(latent_size=2, covariance=covariance),
-        lambda: Normal.of((), covariance, 2),
-    ):
-        with pytest.raises(InputError, match=re.escape(message)):
-            make()
+    refused(re.escape(message), lambda: gaussian(latent_size=2, covariance=covariance))
+    refused(re.escape(message), Normal.of, (), covariance, 2)
 
 
 def started(options: dict[str, Any]) -> object:
