@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,11 @@ from verify.lib.scopes import Scope, all_small_lifts, described
 
 
 def instances(every: int) -> Iterator[tuple[ForwardPolicy[Fraction], tuple[Fraction, ...]]]:
-    for number, draw in enumerate(all_small_lifts()):
-        if number % every == 0:
-            dag, rng = draw.lifted.dag, draw.rng
-            weights = [rng.randint(1, 9) for _ in dag.edges]
-            rewards = tuple(Fraction(rng.randint(1, 9), rng.randint(1, 4)) for _ in dag.terminals)
-            yield ForwardPolicy.from_weights(dag, RATIONAL, weights), rewards
+    for draw in islice(all_small_lifts(), 0, None, every):
+        dag, rng = draw.lifted.dag, draw.rng
+        weights = [rng.randint(1, 9) for _ in dag.edges]
+        rewards = tuple(Fraction(rng.randint(1, 9), rng.randint(1, 4)) for _ in dag.terminals)
+        yield ForwardPolicy.from_weights(dag, RATIONAL, weights), rewards
 
 
 def by_paths(forward: ForwardPolicy[Fraction], rewards: tuple[Fraction, ...]) -> Fraction:

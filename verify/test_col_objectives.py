@@ -32,7 +32,7 @@ from reference.bounds import tv_bound_from_loss
 from reference.objectives import Objective
 from verify.lib.named_dags import DIAMOND, FORK
 from verify.lib.scopes import Scope, all_small_dags
-from verify.lib.small_scope import lifts, pointed_dags
+from verify.lib.small_scope import lifts, pointed_dags, pointed_dags_up_to
 
 LOG_Z = 0.7
 
@@ -212,14 +212,13 @@ def test_exploration_of_one_trajectory_gives_no_loss_to_the_wrong_law() -> None:
 def test_the_least_dag_on_which_an_on_policy_loss_of_zero_is_wrong_has_two_edges() -> None:
     # Deterministic p_F with p_E = p_F meets one trajectory, which some Z balances, always.
     failures: dict[int, int] = {}
-    for nodes in (2, 3):
-        for dag in pointed_dags(nodes):
-            rewards = (Fraction(1),) * len(dag.terminals)
-            inner = {u: row for u, row in enumerate(dag.out_edges) if row}
-            for edges in product(*inner.values()):
-                p_f = point_mass(dag, dict(zip(inner, edges, strict=True)))
-                wrong = marginal(p_f) != normalize(rewards)
-                failures[len(dag.edges)] = failures.get(len(dag.edges), 0) + wrong
+    for dag in pointed_dags_up_to(3):
+        rewards = (Fraction(1),) * len(dag.terminals)
+        inner = {u: row for u, row in enumerate(dag.out_edges) if row}
+        for edges in product(*inner.values()):
+            p_f = point_mass(dag, dict(zip(inner, edges, strict=True)))
+            wrong = marginal(p_f) != normalize(rewards)
+            failures[len(dag.edges)] = failures.get(len(dag.edges), 0) + wrong
     # One terminal is always met; the fork is wrong for both of its deterministic policies.
     assert failures == {1: 0, 2: 2, 3: 0}
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from reference import RATIONAL
 from reference.certificates.betting import LowerMean
 from reference.certificates.collisions import (
     Parts,
@@ -35,17 +36,14 @@ PAIRS: list[tuple[Law, Law]] = [
 def gain(law: Law, target: Law, weights: Law, value: int) -> Fraction:
     """`g - d` of a value, with all values in B."""
     ratios = [a * (p - q) / q for a, p, q in zip(weights, law, target, strict=True)]
-    return ratios[value] - sum((r * q for r, q in zip(ratios, target, strict=True)), Fraction(0))
+    return ratios[value] - RATIONAL.sum(r * q for r, q in zip(ratios, target, strict=True))
 
 
 def product_of(x: int, y: int, target: Law, weights: Law) -> Fraction:
     """The product k of two samples."""
-    return sum(
-        (
-            a * ((x == v) - q) * ((y == v) - q) / q
-            for v, (a, q) in enumerate(zip(weights, target, strict=True))
-        ),
-        Fraction(0),
+    return RATIONAL.sum(
+        a * ((x == v) - q) * ((y == v) - q) / q
+        for v, (a, q) in enumerate(zip(weights, target, strict=True))
     )
 
 

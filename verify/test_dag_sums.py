@@ -2,6 +2,7 @@
 
 import math
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from verify.lib.all_dags import (
     units,
     weighted,
 )
+from verify.lib.scopes import Scope
 
 
 @pytest.mark.claim("dag-sums")
@@ -28,15 +30,14 @@ def test_two_nodes_by_hand() -> None:
 
 @pytest.mark.claim("dag-sums")
 def test_both_recursions_tell_every_choice_of_families_with_a_cycle(
-    scope: Any, pytestconfig: pytest.Config
+    scope: Scope, pytestconfig: pytest.Config
 ) -> None:
-    most, looked_at = 4 + pytestconfig.getoption("exhaustive"), 0
-    for nodes in range(1, most + 1):
-        for parents, weights in units(nodes):
-            sums = DagSums(weights)
-            assert sums.total == sums.above[0] == is_acyclic(parents)
-            looked_at += 1
-    scope(f"all {looked_at:,} choices of families up to {most} nodes, hence all weights")
+    most = 4 + pytestconfig.getoption("exhaustive")
+    choices = chain.from_iterable(map(units, range(1, most + 1)))
+    text = f"all {{:,}} choices of families up to {most} nodes, hence all weights"
+    for parents, weights in scope.over(choices, text):
+        sums = DagSums(weights)
+        assert sums.total == sums.above[0] == is_acyclic(parents)
 
 
 @pytest.mark.claim("dag-sums")

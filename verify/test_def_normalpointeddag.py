@@ -21,7 +21,8 @@ from reference import (
     tb_residuals,
 )
 from verify.lib import strategies
-from verify.lib.small_scope import pointed_dags
+from verify.lib.scopes import Scope
+from verify.lib.small_scope import pointed_dags_up_to
 
 
 def satisfies_the_definition(dag: PointedDAG[Any]) -> bool:
@@ -38,13 +39,11 @@ def satisfies_the_definition(dag: PointedDAG[Any]) -> bool:
 
 
 @pytest.mark.claim("def:normalpointeddag")
-def test_every_small_pointed_dag_has_one_source_and_walks_that_end_in_terminals(scope: Any) -> None:
-    count = 0
-    for nodes in (2, 3, 4, 5):
-        for dag in pointed_dags(nodes):
-            assert satisfies_the_definition(dag)
-            count += 1
-    scope(f"all {count} naturally labelled DAGs up to 5 states")
+def test_every_small_pointed_dag_has_one_source_and_walks_that_end_in_terminals(
+    scope: Scope,
+) -> None:
+    for dag in scope.over(pointed_dags_up_to(5), "all {} naturally labelled DAGs up to 5 states"):
+        assert satisfies_the_definition(dag)
 
 
 @pytest.mark.claim("def:normalpointeddag")

@@ -1,6 +1,7 @@
 """def:pointeddag: lifts of all small and of drawn DAGs against the literal definition."""
 
 from collections import Counter
+from collections.abc import Iterator
 from itertools import product
 from math import comb
 from typing import Any
@@ -23,14 +24,7 @@ from reference.problems import Grid, enumerate_dag
 from verify.lib import strategies
 from verify.lib.named_dags import DIAMOND
 from verify.lib.scopes import Scope
-from verify.lib.small_scope import pointed_dags
-
-
-def path_counts(dag: PointedDAG[Any]) -> list[int]:
-    paths = [1] + [0] * (len(dag.labels) - 1)
-    for u, v in dag.edges:
-        paths[v] += paths[u]
-    return paths
+from verify.lib.small_scope import pointed_dags_up_to
 
 
 def check_properties(lifted: LiftedDAG[Any]) -> None:
@@ -47,7 +41,7 @@ def check_properties(lifted: LiftedDAG[Any]) -> None:
     projected = [tuple(lifted.base_edge[e] for e in tau) for tau in dag.trajectories()]
     assert sorted(projected) == sorted(base.trajectories())
     # (iv)
-    copies, paths = Counter(lifted.projection), path_counts(base)
+    copies, paths = Counter(lifted.projection), base.path_counts
     assert all(1 <= copies[v] <= paths[v] for v in range(len(base.labels)))
     assert all(copies[x] == 1 for x in base.terminals)
     # (v)
@@ -74,35 +68,38 @@ def test_every_drawn_lift_is_a_pointed_dag_with_the_trajectories_of_its_base(
     check_properties(lifted)
 
 
+def pairs() -> Iterator[tuple[PointedDAG[int], dict[tuple[int, int], int]]]:
+    """Every small DAG with every phi on two latents."""
+    for base in pointed_dags_up_to(4):
+        arguments = list(product((v for v in base.labels[1:] if base.children[v]), range(2)))
+        for values in product(range(2), repeat=len(arguments)):
+            yield base, dict(zip(arguments, values, strict=True))
+
+
 @pytest.mark.claim("def:pointeddag")
 def test_states_and_edges_are_those_of_the_repaired_definition_for_every_phi_on_two_latents(
-    scope: Any,
+    scope: Scope,
 ) -> None:
-    count = 0
-    for base in (dag for nodes in (2, 3, 4) for dag in pointed_dags(nodes)):
-        inner = [v for v in base.labels[1:] if base.children[v]]
-        arguments = list(product(inner, range(2)))
-        for values in product(range(2), repeat=len(arguments)):
-            phi = dict(zip(arguments, values, strict=True))
-            dag = lift(base, Table(phi, initial=0)).dag
-            # Conditions (2) to (4), word for word, along every path that starts at (s_o, W_o).
-            states: set[tuple[int, int]] = set()
-            edges: set[tuple[Any, Any]] = set()
-            stack = [(0, 0)]
-            while stack:
-                s, w = stack.pop()
-                states.add((s, w))
-                for child in base.children[s]:
-                    if base.children[child]:
-                        stack.append((child, phi[child, w]))
-                        edges.add(((s, w), stack[-1]))
-                    else:
-                        edges.add(((s, w), child))
-            assert set(dag.labels) == states | set(base.terminals)
-            assert len(dag.edges) == len(edges)
-            assert {(dag.labels[u], dag.labels[v]) for u, v in dag.edges} == edges
-            count += 1
-    scope(f"all {count} pairs of a naturally labelled DAG up to 4 states and a phi on 2 latents")
+    for base, phi in scope.over(
+        pairs(), "all {} pairs of a naturally labelled DAG up to 4 states and a phi on 2 latents"
+    ):
+        dag = lift(base, Table(phi, initial=0)).dag
+        # Conditions (2) to (4), word for word, along every path that starts at (s_o, W_o).
+        states: set[tuple[int, int]] = set()
+        edges: set[tuple[Any, Any]] = set()
+        stack = [(0, 0)]
+        while stack:
+            s, w = stack.pop()
+            states.add((s, w))
+            for child in base.children[s]:
+                if base.children[child]:
+                    stack.append((child, phi[child, w]))
+                    edges.add(((s, w), stack[-1]))
+                else:
+                    edges.add(((s, w), child))
+        assert set(dag.labels) == states | set(base.terminals)
+        assert len(dag.edges) == len(edges)
+        assert {(dag.labels[u], dag.labels[v]) for u, v in dag.edges} == edges
 
 
 @pytest.mark.claim("def:pointeddag")

@@ -3,7 +3,6 @@
 import random
 from fractions import Fraction
 from itertools import product
-from typing import Any
 
 import pytest
 
@@ -11,7 +10,6 @@ from reference import (
     RATIONAL,
     BackwardPolicy,
     ForwardPolicy,
-    PointedDAG,
     forward_from_backward,
     marginal,
     normalize,
@@ -20,7 +18,7 @@ from reference import (
 )
 from verify.lib.generic import generic
 from verify.lib.scopes import Scope, all_small_dags
-from verify.lib.small_scope import isomorphism_classes, pointed_dags
+from verify.lib.small_scope import isomorphism_classes, pointed_dags_up_to
 
 
 @pytest.mark.claim("deterministic-mdp")
@@ -39,18 +37,16 @@ def test_a_backward_policy_on_a_triangle_gives_the_policy_by_hand() -> None:
 
 @pytest.mark.claim("deterministic-mdp")
 @pytest.mark.claim("representational-power")
-def test_every_backward_policy_and_reward_give_a_policy_that_samples_the_target(scope: Any) -> None:
+def test_every_backward_policy_and_reward_give_a_policy_that_samples_the_target(
+    scope: Scope,
+) -> None:
     # As rational functions of all backward policies and rewards.
-    count = 0
-    for nodes in (2, 3, 4, 5):
-        shapes: list[PointedDAG[Any]] = [dag for dag, _ in isomorphism_classes(nodes)]
-        for dag in shapes:
-            field, p_b, rewards = generic(dag)
-            p_f, z = forward_from_backward(p_b, rewards)
-            assert z == field.sum(rewards)
-            assert marginal(p_f) == tuple(reward / z for reward in rewards)
-            count += 1
-    scope(f"all p_B, R as symbols on each of the {count} DAGs up to 5 states")
+    shapes = (dag for nodes in (2, 3, 4, 5) for dag, _ in isomorphism_classes(nodes))
+    for dag in scope.over(shapes, "all p_B, R as symbols on each of the {} DAGs up to 5 states"):
+        field, p_b, rewards = generic(dag)
+        p_f, z = forward_from_backward(p_b, rewards)
+        assert z == field.sum(rewards)
+        assert marginal(p_f) == tuple(reward / z for reward in rewards)
 
 
 @pytest.mark.claim("deterministic-mdp")
@@ -71,14 +67,13 @@ def test_every_policy_is_the_one_of_its_own_backward_policy_and_law(scope: Scope
 
 @pytest.mark.control("deterministic-mdp")
 def test_a_deterministic_policy_samples_a_uniform_target_only_if_there_is_one_terminal() -> None:
-    for nodes in (2, 3, 4):
-        for dag in pointed_dags(nodes):
-            target = normalize([Fraction(1)] * len(dag.terminals))
-            for choice in product(*(row for row in dag.out_edges if row)):
-                values = [Fraction(edge in choice) for edge in range(len(dag.edges))]
-                p_t = marginal(ForwardPolicy(dag, RATIONAL, values))
-                assert sorted(p_t) == [0] * (len(p_t) - 1) + [1]
-                assert (p_t == target) == (len(p_t) == 1)
+    for dag in pointed_dags_up_to(4):
+        target = normalize([Fraction(1)] * len(dag.terminals))
+        for choice in product(*(row for row in dag.out_edges if row)):
+            values = [Fraction(edge in choice) for edge in range(len(dag.edges))]
+            p_t = marginal(ForwardPolicy(dag, RATIONAL, values))
+            assert sorted(p_t) == [0] * (len(p_t) - 1) + [1]
+            assert (p_t == target) == (len(p_t) == 1)
 
 
 @pytest.mark.control("deterministic-mdp")

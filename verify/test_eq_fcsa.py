@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from reference import InputError, fcs, total_variation
+from reference import InputError, fcs, normalize, total_variation
 from reference.metrics import fcs_under
+from verify.lib.scopes import Scope
 
 Law = tuple[Fraction, ...]
 PAIRS = list(combinations(range(3), 2))
@@ -24,6 +25,13 @@ def laws(states: int, denominator: int) -> Iterator[Law]:
     for counts in product(range(denominator + 1), repeat=states):
         if sum(counts) == denominator:
             yield tuple(Fraction(n, denominator) for n in counts)
+
+
+def pairs_of_laws(states: int, denominator: int) -> Iterator[tuple[Law, Law]]:
+    """Every two of these laws that both have mass in each of the batches `PAIRS`."""
+    for p, q in product(laws(states, denominator), repeat=2):
+        if all(mass(p, b) > 0 < mass(q, b) for b in PAIRS):
+            yield p, q
 
 
 def mass(p: Law, batch: tuple[int, ...]) -> Fraction:
@@ -68,19 +76,12 @@ def test_laws_by_hand(
 
 
 @pytest.mark.claim("eq:fcsa")
-def test_fcs_is_at_most_total_variation_over_the_batch_mass(scope: Any) -> None:
-    count = 0
-    for p, q in product(laws(3, 6), repeat=2):
-        if all(mass(p, b) > 0 < mass(q, b) for b in PAIRS):
-            check_bound(p, q, dict.fromkeys(PAIRS, Fraction(1, 3)))
-            count += 1
-    scope(f"all {count} pairs of laws on 3 states in sixths")
+def test_fcs_is_at_most_total_variation_over_the_batch_mass(scope: Scope) -> None:
+    for p, q in scope.over(pairs_of_laws(3, 6), "all {} pairs of laws on 3 states in sixths"):
+        check_bound(p, q, dict.fromkeys(PAIRS, Fraction(1, 3)))
     rng = random.Random(2)
     for _ in range(200):
-        p, q = (
-            tuple(Fraction(w, sum(row)) for w in row)
-            for row in ([rng.randint(1, 20) for _ in range(4)] for _ in range(2))
-        )
+        p, q = (normalize([Fraction(rng.randint(1, 20)) for _ in range(4)]) for _ in range(2))
         weights = [rng.randint(1, 5), *(rng.randint(0, 5) for _ in range(5))]
         batches = combinations(range(4), 2)
         check_bound(
@@ -97,16 +98,12 @@ def test_with_all_states_in_the_batch_it_is_total_variation(scope: Any) -> None:
 
 
 @pytest.mark.claim("eq:fcsa")
-def test_it_vanishes_iff_the_laws_are_proportional_where_batches_overlap(scope: Any) -> None:
+def test_it_vanishes_iff_the_laws_are_proportional_where_batches_overlap(scope: Scope) -> None:
     # Every two of the states 0, 1, 2 are in a common batch; state 3 is in none.
-    count = 0
     r: dict[tuple[int, ...], Fraction] = dict.fromkeys(PAIRS, Fraction(1, 3))
-    for p, q in product(laws(4, 5), repeat=2):
-        if all(mass(p, b) > 0 < mass(q, b) for b in PAIRS):
-            proportional = all(p[i] * q[j] == p[j] * q[i] for i, j in PAIRS)
-            assert (fcs_under(p, q, r) == 0) == proportional
-            count += 1
-    scope(f"all {count} pairs on 4 states in fifths")
+    for p, q in scope.over(pairs_of_laws(4, 5), "all {} pairs on 4 states in fifths"):
+        proportional = all(p[i] * q[j] == p[j] * q[i] for i, j in PAIRS)
+        assert (fcs_under(p, q, r) == 0) == proportional
 
 
 @pytest.mark.control("eq:fcsa")

@@ -1,8 +1,7 @@
 """ex_graphs: the dynamics in each reading, compared on edge-additive histories."""
 
 from fractions import Fraction
-from itertools import pairwise
-from typing import Any
+from itertools import pairwise, product
 
 import pytest
 
@@ -28,6 +27,7 @@ from verify.lib.gnn import (
     inverse_size,
     wl_policies,
 )
+from verify.lib.scopes import Scope
 
 Features = tuple[Fraction, ...]
 
@@ -108,16 +108,15 @@ def test_the_readings_on_the_matching_by_hand() -> None:
     "_gated_sum(latent, _value(self.gate, state), state), state)",
 )
 @pytest.mark.claim("ex_graphs")
-def test_the_repaired_dynamics_are_those_of_the_proposition(scope: Any) -> None:
-    count = 0
-    for problem in (*(fork() for fork in FORKS.values()), lattice(4, 4)):
-        nodes = len(problem.features)
-        for gate in (inverse_size, constant):
-            for trajectory in inner_trajectories(problem):
-                expected = along_the_proposition(trajectory, gate, nodes)
-                assert features_along(TemporalDegree(problem, gate), trajectory) == expected
-                count += 1
-    scope(f"{count} histories with a gate, on 6 state graphs")
+def test_the_repaired_dynamics_are_those_of_the_proposition(scope: Scope) -> None:
+    problems = (*(fork() for fork in FORKS.values()), lattice(4, 4))
+    histories = ((problem, tau) for problem in problems for tau in inner_trajectories(problem))
+    for (problem, trajectory), gate in scope.over(
+        product(histories, (inverse_size, constant)),
+        "{} histories with a gate, on 6 state graphs",
+    ):
+        expected = along_the_proposition(trajectory, gate, len(problem.features))
+        assert features_along(TemporalDegree(problem, gate), trajectory) == expected
 
 
 @pytest.mark.claim("ex_graphs")

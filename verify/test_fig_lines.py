@@ -55,6 +55,8 @@ def by_name(dag: PointedDAG[Any], values: Any) -> Edges:
 
 
 @pytest.mark.claim("fig:lines")
+@pytest.mark.claim("lines-lift")
+@pytest.mark.claim("misprints")
 def test_lines_is_a_pointed_dag_with_the_printed_edges_and_a_tree_iff_steps_are_single(
     scope: Any,
 ) -> None:
@@ -68,6 +70,9 @@ def test_lines_is_a_pointed_dag_with_the_printed_edges_and_a_tree_iff_steps_are_
                 for k in range(1, min(step, length - i) + 1)
             }
             assert set(by_name(dag, dag.edges)) == stop | move
+            # One action more than steps forward.
+            for i in range(length + 1):
+                assert len(dag.children[dag.index[f"p{i}"]]) == min(step, length - i) + 1
             assert {dag.labels[x] for x in dag.terminals} == {f"q{i}" for i in range(length + 1)}
             assert [v for v, row in enumerate(dag.in_edges) if not row] == [dag.index["p0"]]
             assert sum(marginal(ForwardPolicy.uniform(dag, RATIONAL))) == 1
@@ -133,8 +138,8 @@ def check_balance(problem: Lines, backward: BackwardPolicy[Fraction]) -> None:
         for (u, v), value in zip(lifted.dag.edges, forward.values, strict=True)
     }
     p_b = by_name(backward.dag, backward.values)
-    count = 0
-    for sequence in sequences(problem.length, problem.step):
+    every = list(sequences(problem.length, problem.step))
+    for sequence in every:
         path = [f"p{i}" for i in sequence]
         above = [(path[j], tuple(path[1 : j + 1])) for j in range(len(path))]
         children = [*path[1:], f"q{sequence[-1]}"]
@@ -142,8 +147,7 @@ def check_balance(problem: Lines, backward: BackwardPolicy[Fraction]) -> None:
         assert p_b[path[-1], children[-1]] == 1
         back = prod(p_b[u, v] for u, v in zip(path, children, strict=True))
         assert going / back == problem.rewards[sequence[-1]] / z
-        count += 1
-    assert count == len(list(lifted.dag.trajectories()))
+    assert len(every) == lifted.dag.trajectory_count
     assert z == problem.z()
     assert marginal(forward) == normalize(rewards)
 

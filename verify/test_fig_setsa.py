@@ -18,7 +18,6 @@ from reference import (
     forward_from_backward,
     h_transform,
     lift,
-    marginal,
 )
 from reference.expressivity.memory import memory_kl
 from reference.fields.field import T
@@ -160,19 +159,6 @@ def test_kl_is_the_largest_over_both_orders_of_two_histories() -> None:
         weights[lifted.dag.out_edges[copy][1]] = 3
         forward = ForwardPolicy.from_weights(lifted.dag, RATIONAL, weights)
         assert memory_kl(lifted, forward)["c"] == pytest.approx(math.log(4 / 3) / 2)
-
-
-@pytest.mark.control("fig:setsa")
-def test_kl_of_a_backward_law_that_depends_on_the_terminal_is_half_of_log_three() -> None:
-    lifted = lift(DIAMOND, History())
-    p_b, ones = preferring_one_way_to_each_end(lifted), (Fraction(1), Fraction(1))
-    forward, _ = forward_from_backward(p_b, ones)
-    assert marginal(forward) == (Fraction(1, 2),) * 2
-    kl = memory_kl(lifted, forward)
-    assert kl["c"] == pytest.approx(math.log(3) / 2)
-    assert kl["a"] == kl["b"] == kl["o"] == 0.0
-    blind = ForwardPolicy.uniform(lifted.dag, RATIONAL)
-    assert set(memory_kl(lifted, blind).values()) == {0.0}
 
 
 @pytest.mark.claim("fig:setsa")

@@ -100,19 +100,16 @@ def test_layers_of_multiset_and_self_compute_the_stable_colours(scope: Scope) ->
 
 @pytest.mark.claim("gnn_layer")
 def test_without_features_the_node_may_be_left_out_and_sets_see_only_which_are_isolated(
-    scope: Any,
+    scope: Scope,
 ) -> None:
-    count = 0
-    for n in range(1, 6):
-        for g in chain(*all_graphs(n)):
-            (row,) = stacked(of_multiset, n, [g], [(0,) * n])
-            assert same_partition(row, *refine([g], [(0,) * n]))
-            isolated = [not neighbours(g, v) for v in range(n)]
-            for depth in range(1, n + 1):
-                (row,) = stacked(of_set, depth, [g], [(0,) * n])
-                assert same_partition(row, isolated)
-            count += 1
-    scope(f"all {count:,} graphs up to 5 nodes without features")
+    graphs = ((n, g) for n in range(1, 6) for g in chain(*all_graphs(n)))
+    for n, g in scope.over(graphs, "all {:,} graphs up to 5 nodes without features"):
+        (row,) = stacked(of_multiset, n, [g], [(0,) * n])
+        assert same_partition(row, *refine([g], [(0,) * n]))
+        isolated = [not neighbours(g, v) for v in range(n)]
+        for depth in range(1, n + 1):
+            (row,) = stacked(of_set, depth, [g], [(0,) * n])
+            assert same_partition(row, isolated)
 
 
 def isomorphic_neighbourhoods(g: Graph, colours: Colours, u: int, v: int) -> bool:

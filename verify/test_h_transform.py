@@ -19,7 +19,7 @@ from reference import (
 )
 from verify.lib.fields import FLINT
 from verify.lib.generic import generic
-from verify.lib.markovian import has_memory, is_markovian, is_normalised
+from verify.lib.markovian import copies, has_memory, is_markovian, is_normalised
 from verify.lib.named_dags import DIAMOND
 from verify.lib.scopes import Scope
 
@@ -74,17 +74,16 @@ def test_other_weights_than_h_are_not_normalised() -> None:
     # n(s) lifts as if equally likely: h = 1/2 at both lifts of c, but p~_B(a|c) = 1/3.
     p_b = BackwardPolicy.from_weights(DIAMOND, RATIONAL, [1, 1, 1, 2, 1, 1])
     kernel = p_b.on(LIFTED)
-    copies = [LIFTED.projection.count(u) for u in LIFTED.projection]
+    counts = [LIFTED.projection.count(u) for u in LIFTED.projection]
     values = [
-        value * copies[v] / copies[u]
+        value * counts[v] / counts[u]
         for value, (u, v) in zip(kernel.values, LIFTED.dag.edges, strict=True)
     ]
     equal = BackwardKernel(LIFTED.dag, RATIONAL, values)
     assert not is_normalised(equal)
     rows = {
         LIFTED.dag.labels[v][1][0]: sum(values[e] for e in LIFTED.dag.in_edges[v])
-        for v, u in enumerate(LIFTED.projection)
-        if DIAMOND.labels[u] == "c"
+        for v in copies(LIFTED, "c")
     }
     assert rows == {"a": Fraction(2, 3), "b": Fraction(4, 3)}
 
@@ -101,9 +100,8 @@ def test_on_the_diamond_copied_rows_sum_to_one_half_and_to_two() -> None:
     half = Fraction(1, 2)
     assert rows == {("a", 1), ("b", 1), ("c", half), ("x", 2), ("y", 2)}
     # The flow that solves balance against it is that of c, not split: 3 and 3 instead of 3/2.
-    inside = [v for v, u in enumerate(LIFTED.projection) if DIAMOND.labels[u] == "c"]
     flow = flows(kernel, (Fraction(1), Fraction(2)))
-    assert [flow[v] for v in inside] == [3, 3]
+    assert [flow[v] for v in copies(LIFTED, "c")] == [3, 3]
 
 
 @pytest.mark.control("copied-backward-policy")

@@ -19,6 +19,7 @@ from verify.lib.linear import (
     rank,
     solve,
 )
+from verify.lib.scopes import Scope
 
 FAMILIES: tuple[Family, Family] = ("markovian", "path-dependent")
 
@@ -232,12 +233,11 @@ def test_up_to_four_states_or_with_one_feature_all_of_the_span_is_reached(scope:
 
 
 @pytest.mark.claim("linear-policy-dimensions")
-def test_two_features_reach_the_span_iff_memory_adds_at_most_two_dimensions(scope: Any) -> None:
+def test_two_features_reach_the_span_iff_memory_adds_at_most_two_dimensions(scope: Scope) -> None:
     rng = Random(1)
     drawn_models = [drawn(n, 2, 3, rng) for n in (5, 6, 7) for _ in range(20)]
-    count = missed = 0
-    for lines in (*all_models(5, 2, (0, 1)), *drawn_models):
-        count += 1
+    missed = 0
+    for lines in scope.over((*all_models(5, 2, (0, 1)), *drawn_models)):
         added = excess(lines)
         if added <= 2:
             check_reached(lines, rng)
@@ -253,7 +253,7 @@ def test_two_features_reach_the_span_iff_memory_adds_at_most_two_dimensions(scop
             assert some_solution(lines.embedding, product_of(lines, y)) is not None
             assert never_singular(witness(y), y)
     assert missed > 0
-    scope(f"{count} psi with d = 2, N >= 5, of which {missed} do not reach all")
+    scope(f"{scope.count} psi with d = 2, N >= 5, of which {missed} do not reach all")
 
 
 @pytest.mark.control("linear-policy-dimensions")

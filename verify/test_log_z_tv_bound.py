@@ -30,20 +30,18 @@ class Laws(PathLaws):
 
     def from_model(self, z: Fraction) -> Fraction:
         """`E_pF[(1 - R p_B / (z p_F))_+]`."""
-        return sum(
-            (p * max(1 - w / (z * p), Fraction(0)) for p, w in zip(*self, strict=True) if p),
-            Fraction(0),
-        )
+        pairs = zip(*self, strict=True)
+        return RATIONAL.sum(p * max(1 - w / (z * p), Fraction(0)) for p, w in pairs if p)
 
     def from_target(self, z: Fraction) -> Fraction:
         """`E_mu[(1 - z p_F / (R p_B))_+]`."""
-        terms = (w * max(1 - z * p / w, Fraction(0)) for p, w in zip(*self, strict=True) if w)
-        return sum(terms, Fraction(0)) / self.z
+        pairs = zip(*self, strict=True)
+        return RATIONAL.sum(w * max(1 - z * p / w, Fraction(0)) for p, w in pairs if w) / self.z
 
     def event(self, z: Fraction) -> Fraction:
         """`mu(A) - p_F(A)` for the event that `R p_B > z p_F`."""
-        above = [(p, w) for p, w in zip(*self, strict=True) if w > z * p]
-        return sum((w / self.z - p for p, w in above), Fraction(0))
+        pairs = zip(*self, strict=True)
+        return RATIONAL.sum(w / self.z - p for p, w in pairs if w > z * p)
 
 
 def laws_of(forward: Any, backward: Any, rewards: Any) -> Laws:

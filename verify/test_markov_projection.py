@@ -24,7 +24,7 @@ from reference import (
     pointed_dag,
 )
 from reference.expressivity.memory import price_of_forgetting
-from verify.lib.markovian import has_memory, is_markovian
+from verify.lib.markovian import copies, has_memory, is_markovian
 from verify.lib.named_dags import DIAMOND
 from verify.lib.scopes import Scope, all_small_lifts
 
@@ -60,8 +60,7 @@ def gated(*at_c: tuple[float, float]) -> tuple[LiftedDAG[str], ForwardPolicy[Fra
     lifted = lift(DIAMOND, History())
     values = [Fraction(1)] * len(lifted.dag.edges)
     values[0], values[1] = Fraction(1, 10), Fraction(9, 10)
-    copies = [v for v, u in enumerate(lifted.projection) if DIAMOND.labels[u] == "c"]
-    for node, row in zip(copies, at_c, strict=True):
+    for node, row in zip(copies(lifted, "c"), at_c, strict=True):
         for edge, value in zip(lifted.dag.out_edges[node], row, strict=True):
             values[edge] = Fraction(value)
     return lifted, ForwardPolicy(lifted.dag, RATIONAL, values)
@@ -173,9 +172,9 @@ def test_a_lift_adds_laws_on_trajectories_iff_a_state_with_a_choice_has_two_lift
 def test_the_unweighted_average_over_lifts_changes_the_terminal_law() -> None:
     lifted, forward = gated((1, 0), (0, 1))
     averaged = [Fraction(0)] * len(DIAMOND.edges)
-    copies = [lifted.projection.count(u) for u in range(len(DIAMOND.labels))]
     for edge, below in enumerate(lifted.base_edge):
-        averaged[below] += forward.values[edge] / copies[DIAMOND.edges[below][0]]
+        above = copies(lifted, DIAMOND.labels[DIAMOND.edges[below][0]])
+        averaged[below] += forward.values[edge] / len(above)
     assert marginal(forward)[0] == Fraction(1, 10)
     assert marginal(ForwardPolicy(DIAMOND, RATIONAL, averaged))[0] == Fraction(1, 2)
 

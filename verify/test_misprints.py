@@ -47,16 +47,6 @@ def test_a_lifted_trajectory_of_t_steps_has_t_latents() -> None:
         assert not isinstance(lifted.dag.labels[nodes[-1]], tuple)
 
 
-@pytest.mark.claim("misprints")
-def test_lines_has_one_action_more_than_steps_forward(scope: Any) -> None:
-    for length in range(1, 7):
-        for step in range(1, length + 2):
-            dag = enumerate_dag(Lines.laplaces(length, step))
-            for i in range(length + 1):
-                assert len(dag.children[dag.index[f"p{i}"]]) == min(step, length - i) + 1
-    scope("27 environments of Lines")
-
-
 @pytest.mark.control("misprints")
 def test_the_printed_range_of_actions_loses_the_probability_of_stopping() -> None:
     dag = enumerate_dag(Lines.laplaces(4, 2))

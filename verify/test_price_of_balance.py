@@ -24,6 +24,7 @@ from reference import (
     ForwardPolicy,
     PointedDAG,
     marginal,
+    normalize,
     path_sums,
     pointed_dag,
 )
@@ -50,8 +51,7 @@ def by_count(dag: PointedDAG[Any]) -> TiedPolicies:
 
 
 def random_law(count: int, rng: random.Random) -> list[Fraction]:
-    weights = [Fraction(rng.randint(1, 9)) for _ in range(count)]
-    return [w / sum(weights) for w in weights]
+    return list(normalize([Fraction(rng.randint(1, 9)) for _ in range(count)]))
 
 
 @cache

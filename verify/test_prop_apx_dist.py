@@ -37,7 +37,7 @@ from reference.bounds import combined_tv_bound, tv_bound, tv_within
 from verify.lib.laws import by_label
 from verify.lib.named_dags import DIAMOND, FORK
 from verify.lib.scopes import Draw, Scope
-from verify.lib.small_scope import lifts, pointed_dags
+from verify.lib.small_scope import lifts, pointed_dags, pointed_dags_up_to
 
 Rewards = tuple[Fraction, ...]
 Ratios = Mapping[Trajectory, Fraction]
@@ -167,7 +167,7 @@ def random_lifts(count: int, rng: random.Random) -> Iterator[list[LiftedDAG[Any]
 
 def pairs_of_lifts() -> Iterator[tuple[LiftedDAG[Any], LiftedDAG[Any]]]:
     """Every pair of lifts of one DAG with up to 4 states."""
-    for dag in (dag for nodes in (2, 3, 4) for dag in pointed_dags(nodes)):
+    for dag in pointed_dags_up_to(4):
         yield from product(list(lifts(dag)), repeat=2)
 
 
@@ -308,7 +308,7 @@ def printed_residuals(
 @pytest.mark.control("prop:apx:dist")
 def test_with_the_printed_denominator_the_true_combination_fails_at_every_pair_of_ends() -> None:
     rng = random.Random(5)
-    for dag in (dag for nodes in (3, 4) for dag in pointed_dags(nodes) if len(dag.terminals) > 1):
+    for dag in (dag for dag in pointed_dags_up_to(4) if len(dag.terminals) > 1):
         lifted, rewards = lift(dag, History()), [some_rewards(dag, rng) for _ in range(2)]
         clients = [balanced(lifted, r, rng) for r in rewards]
         combined = balanced(lifted, times(*rewards), rng)

@@ -33,23 +33,17 @@ from reference import (
 from verify.lib.fields import Polynomials
 from verify.lib.markovian import copies
 from verify.lib.named_dags import DIAMOND
+from verify.lib.scopes import Scope
 from verify.lib.symbolic_scope import everything, free_edges, generic, symbolic_lifts
 
 
 @pytest.fixture
-def all_lifts(scope: Any, pytestconfig: pytest.Config) -> Iterator[LiftedDAG[int]]:
+def all_lifts(scope: Scope, pytestconfig: pytest.Config) -> Iterator[LiftedDAG[int]]:
     """The lifts of the symbolic scope, which is recorded when a test has met all of them."""
     exhaustive = pytestconfig.getoption("exhaustive")
-
-    def lifts() -> Iterator[LiftedDAG[int]]:
-        count = 0
-        for lifted in symbolic_lifts(exhaustive):
-            yield lifted
-            count += 1
-        largest = ", two of each DAG with 6" if exhaustive else ""
-        scope(f"as identities, on {count:,} lifts of unlabelled DAGs up to 5 states{largest}")
-
-    return lifts()
+    largest = ", two of each DAG with 6" if exhaustive else ""
+    text = f"as identities, on {{:,}} lifts of unlabelled DAGs up to 5 states{largest}"
+    return scope.over(symbolic_lifts(exhaustive), text)
 
 
 def free_kernel(

@@ -1,5 +1,6 @@
 """prop:markovian, fig:setsa: each reading of the hypothesis, on all small lifts."""
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -22,6 +23,7 @@ from reference import (
     pointed_dag,
     tb_residuals,
 )
+from reference.expressivity.memory import memory_kl
 from reference.problems import Lines
 from verify.lib.fields import FLINT
 from verify.lib.generic import generic
@@ -169,3 +171,9 @@ def test_a_backward_law_that_depends_on_the_terminal_gives_a_path_dependent_poli
     assert not is_markovian(forward, lifted)
     rows = [[forward.values[e] for e in lifted.dag.out_edges[v]] for v in copies(lifted, "c")]
     assert rows == [[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]]
+    # KL((3/4, 1/4) || (1/4, 3/4)) = log(3) / 2.
+    kl = memory_kl(lifted, forward)
+    assert kl["c"] == pytest.approx(math.log(3) / 2)
+    assert kl["a"] == kl["b"] == kl["o"] == 0.0
+    blind = ForwardPolicy.uniform(lifted.dag, RATIONAL)
+    assert set(memory_kl(lifted, blind).values()) == {0.0}

@@ -36,6 +36,7 @@ from verify.lib.gnn import (
     relabel,
     wl_policies,
 )
+from verify.lib.scopes import Scope
 
 FOUR_NODES = EdgeAddition.fork(
     4, (graph([]), graph([(0, 1)]), graph([(0, 1), (1, 2)])), (0, 3), (2, 3)
@@ -270,25 +271,22 @@ def test_actions_look_alike_from_three_nodes_on_and_lead_apart_from_six() -> Non
 
 
 @pytest.mark.claim("prop:temporal_gnns.text")
-def test_on_three_nodes_no_gate_adds_anything(scope: Any) -> None:
+def test_on_three_nodes_no_gate_adds_anything(scope: Scope) -> None:
     """Every state graph, every choice of features: equal classes wherever there is a choice."""
     rng = random.Random(0)
-    checked = 0
-    for plain in state_graphs(3):
-        for features in ((0, 0, 0), (0, 0, 1), (0, 1, 2)):
-            problem = EdgeAddition(features, plain.inner, plain.terminals, plain.rewards)
-            gate = by_state(problem, tuple(Fraction(1, rng.randint(1, 9)) for _ in plain.inner))
-            markovian = wl_policies(problem)
-            policies = with_features(problem, gate)
-            below = dict(zip(steps(markovian), markovian.classes, strict=True))
-            choices = {e for row in policies.dag.out_edges if len(row) > 1 for e in row}
-            assert same_partition(
-                [policies.classes[e] for e in choices],
-                [below[step] for e, step in enumerate(steps(policies)) if e in choices],
-            )
-            checked += 1
-    assert checked == 3 * 102
-    scope(f"all {checked} featured state graphs on 3 nodes")
+    featured = product(state_graphs(3), ((0, 0, 0), (0, 0, 1), (0, 1, 2)))
+    for plain, features in scope.over(featured, "all {} featured state graphs on 3 nodes"):
+        problem = EdgeAddition(features, plain.inner, plain.terminals, plain.rewards)
+        gate = by_state(problem, tuple(Fraction(1, rng.randint(1, 9)) for _ in plain.inner))
+        markovian = wl_policies(problem)
+        policies = with_features(problem, gate)
+        below = dict(zip(steps(markovian), markovian.classes, strict=True))
+        choices = {e for row in policies.dag.out_edges if len(row) > 1 for e in row}
+        assert same_partition(
+            [policies.classes[e] for e in choices],
+            [below[step] for e, step in enumerate(steps(policies)) if e in choices],
+        )
+    assert scope.count == 3 * 102
 
 
 # The attainable set

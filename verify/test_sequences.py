@@ -14,13 +14,14 @@ def lifted_states(dag: PointedDAG[Any]) -> int:
 
 
 @pytest.mark.claim("sequences")
+@pytest.mark.claim("trees")
 def test_appended_sequences_form_a_tree_on_which_the_whole_history_adds_nothing(scope: Any) -> None:
     # With the whole history for a latent; every other latent is a function of it.
     tasks: list[Any] = [
         Sequences("ACGT"[:n], length, "append") for n in (1, 2, 3, 4) for length in range(1, 5)
     ]
     tasks += [BitSequences(("010011",), word) for word in (1, 2, 3)]
-    for task in tasks:
+    for task in (*tasks, Lines.laplaces(6, 1)):
         dag = enumerate_dag(task)
         assert {len(parents) for parents in dag.in_edges[1:]} == {1}
         assert lifted_states(dag) == len(dag.labels)
@@ -28,6 +29,7 @@ def test_appended_sequences_form_a_tree_on_which_the_whole_history_adds_nothing(
 
 
 @pytest.mark.control("sequences")
+@pytest.mark.control("trees")
 @pytest.mark.parametrize(
     ("task", "states", "lifted"),
     [

@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from reference import BackwardPolicy, marginal, normalize, total_variation
+from reference import RATIONAL, BackwardPolicy, marginal, normalize, total_variation
 from reference.certificates.importance import Walks
 from reference.certificates.paths import SeveralPaths, averaged
-from reference.fields.field import RATIONAL
-from verify.lib.scopes import described
+from verify.lib.scopes import Scope
 from verify.test_log_z_tv_bound import instances, laws_of
 
 ZERO = Fraction(0)
@@ -41,38 +40,32 @@ class Paths(NamedTuple):
 
     def mean(self, drawn: Sequence[int]) -> Fraction:
         """`q`: the mean of `p_F / p_B` over paths."""
-        return sum((self.p_f[k] / self.p_b[k] for k in drawn), ZERO) / len(drawn)
+        return RATIONAL.sum(self.p_f[k] / self.p_b[k] for k in drawn) / len(drawn)
 
     def from_model(self, count: int) -> Fraction:
         """The part of this state in `E[(1 - pi / q)_+]`."""
-        return sum(
-            (
-                chance * (1 if q is None else max(1 - self.pi / q, ZERO))
-                for chance, _, q in self.tuples(count)
-                if chance
-            ),
-            ZERO,
+        return RATIONAL.sum(
+            chance * (1 if q is None else max(1 - self.pi / q, ZERO))
+            for chance, _, q in self.tuples(count)
+            if chance
         )
 
     def from_target(self, count: int) -> Fraction:
         """Its part in `E[(1 - q / pi)_+]`, with all paths from `p_B`."""
-        return sum(
-            (
-                self.pi * chance * max(1 - q / self.pi, ZERO)
-                for _, chance, q in self.tuples(count)
-                if q is not None
-            ),
-            ZERO,
+        return RATIONAL.sum(
+            self.pi * chance * max(1 - q / self.pi, ZERO)
+            for _, chance, q in self.tuples(count)
+            if q is not None
         )
 
     def without_the_drawn_one(self, count: int) -> Fraction:
         """`from_model` with a `q` that leaves out the path along which `x` was drawn."""
-        total = ZERO
+        part = ZERO
         for drawn in product(range(len(self.p_f)), repeat=count):
             chance = sum(self.p_f) * prod((self.p_b[k] for k in drawn), start=Fraction(1))
             if chance and (q := self.mean(drawn)):
-                total += chance * max(1 - self.pi / q, ZERO)
-        return total
+                part += chance * max(1 - self.pi / q, ZERO)
+        return part
 
 
 def states(forward: Any, backward: Any, rewards: Any) -> list[Paths]:
@@ -88,10 +81,10 @@ def states(forward: Any, backward: Any, rewards: Any) -> list[Paths]:
 
 @pytest.mark.claim("several-paths-tv-bound")
 def test_more_paths_come_nearer_to_the_distance_of_terminals_on_every_small_lift(
-    scope: Any,
+    scope: Scope,
 ) -> None:
-    instances_seen = strict = 0
-    for number, (forward, backward, rewards) in enumerate(instances()):
+    strict = 0
+    for number, (forward, backward, rewards) in scope.over(enumerate(instances())):
         if number % 2:
             # Zeros of p_B, where p_F may have none: q is infinite along such paths.
             weights = [int(value > Fraction(1, 60)) for value in backward.values]
@@ -99,15 +92,14 @@ def test_more_paths_come_nearer_to_the_distance_of_terminals_on_every_small_lift
                 backward = BackwardPolicy.from_weights(forward.dag, RATIONAL, weights)
         made = states(forward, backward, rewards)
         counts = (1, 2) if number % 4 else (1, 2, 3)
-        bounds = [sum((x.from_model(count) for x in made), ZERO) for count in counts]
+        bounds = [RATIONAL.sum(x.from_model(count) for x in made) for count in counts]
         terminals = total_variation(marginal(forward), normalize(rewards))
         assert bounds[0] == laws_of(forward, backward, rewards).tv
         assert [*bounds, terminals] == sorted([*bounds, terminals], reverse=True)
-        assert bounds == [sum((x.from_target(count) for x in made), ZERO) for count in counts]
+        assert bounds == [RATIONAL.sum(x.from_target(count) for x in made) for count in counts]
         strict += len({*bounds, terminals}) == len(counts) + 1
-        instances_seen += 1
     assert strict > 100
-    scope(f"{described(instances_seen)}, two paths, and three on a quarter; all differ on {strict}")
+    scope(f"{scope.walked}, two paths, and three on a quarter; all differ on {strict}")
 
 
 def on_two(p_f: Sequence[Fraction]) -> list[Paths]:
@@ -122,8 +114,8 @@ def test_without_the_drawn_path_there_is_no_bound(count: int) -> None:
     """The sampler has too much of the first end by 1/4, most of it along one of two paths."""
     made = on_two([Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)])
     tv = Fraction(1, 4)
-    assert sum((x.from_model(count) for x in made), ZERO) >= tv
-    assert sum((x.without_the_drawn_one(count) for x in made), ZERO) < tv
+    assert RATIONAL.sum(x.from_model(count) for x in made) >= tv
+    assert RATIONAL.sum(x.without_the_drawn_one(count) for x in made) < tv
 
 
 class Given:

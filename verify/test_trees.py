@@ -1,4 +1,4 @@
-"""trees: the number of lifts of all small DAGs, and of the tasks that grow at one end."""
+"""trees: the number of lifts of all small DAGs."""
 
 from typing import Any
 
@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given, settings
 
 from reference import History, LiftedDAG, PointedDAG, Table, lift, pointed_dag
-from reference.problems import Lines, SyntheticSequences, enumerate_dag
 from verify.lib import strategies
 from verify.lib.scopes import MAX_NODES, Scope, all_small_dags
 from verify.lib.small_scope import lifts
@@ -41,21 +40,6 @@ def test_a_latent_is_a_function_of_the_state_where_branches_meet_in_terminals_on
 ) -> None:
     trivial = len(set(lifted.projection)) == len(lifted.projection)
     assert trivial or meets_inside(lifted.base)
-
-
-@pytest.mark.claim("trees")
-def test_autoregressive_sequences_and_lines_with_steps_of_one_are_trees() -> None:
-    for task in (SyntheticSequences.random(3, 2, "append"), Lines.laplaces(6, 1)):
-        tree = enumerate_dag(task)
-        assert all(len(row) <= 1 for row in tree.in_edges)
-        assert len(lift(tree, History()).dag.labels) == len(tree.labels)
-
-
-@pytest.mark.control("trees")
-def test_with_a_second_end_or_a_longer_step_the_history_is_no_function_of_the_state() -> None:
-    for task in (SyntheticSequences.random(3, 2, "prepend-append"), Lines.laplaces(6, 2)):
-        dag = enumerate_dag(task)
-        assert len(lift(dag, History()).dag.labels) > len(dag.labels)
 
 
 @pytest.mark.control("trees")

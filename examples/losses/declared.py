@@ -1,5 +1,6 @@
 """Losses for another law, which they declare: priors, boosting, reference flows, explorers."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -69,22 +70,14 @@ class Explorer(TrajectoryLoss):
         return jnp.mean(tb_residuals(squared, log_z) ** 2)
 
 
-def with_reference(graph: Instance) -> tuple[Fraction, ...]:
-    """`R(x)` and half the law of the uniform policy."""
-    reference = marginal(ForwardPolicy.uniform(graph.lifted.dag, RATIONAL))
-    return tuple(reward + p / 2 for p, reward in zip(reference, graph.rewards, strict=True))
+def declared(weight: Callable[[Fraction, Fraction], Fraction]) -> Any:
+    """The law in proportion to a function of `R(x)` and the law `p(x)` of the uniform policy."""
 
+    def law(graph: Instance) -> tuple[Fraction, ...]:
+        uniform = marginal(ForwardPolicy.uniform(graph.lifted.dag, RATIONAL))
+        return tuple(map(weight, graph.rewards, uniform))
 
-def reward_left(graph: Instance) -> tuple[Fraction, ...]:
-    """`R(x)` less a quarter of the law of the uniform policy."""
-    first = marginal(ForwardPolicy.uniform(graph.lifted.dag, RATIONAL))
-    return tuple(reward - p / 4 for p, reward in zip(first, graph.rewards, strict=True))
-
-
-def prior_times_reward(graph: Instance) -> tuple[Fraction, ...]:
-    """`p(x) R(x)`, p the law of the uniform policy."""
-    prior = marginal(ForwardPolicy.uniform(graph.lifted.dag, RATIONAL))
-    return tuple(p * reward for p, reward in zip(prior, graph.rewards, strict=True))
+    return law
 
 
 JUDGED = (
@@ -96,7 +89,7 @@ JUDGED = (
         RelativeBalance(),
         {TREE: "other law", WAYS: "other law", MEMORY: "other law"},
         "prior(x) R(x)",
-        law=prior_times_reward,
+        law=declared(lambda reward, p: p * reward),
     ),
     Judged(
         "boosted samplers",
@@ -106,7 +99,7 @@ JUDGED = (
         Boosted(),
         {TREE: "other law", WAYS: "other law", MEMORY: "other law"},
         "R(x) - Z_1 p_1(x), so that both together have R; no zero unless Z_1 p_1 <= R p_B",
-        law=reward_left,
+        law=declared(lambda reward, p: reward - p / 4),
     ),
     Judged(
         "reference flows",
@@ -116,7 +109,7 @@ JUDGED = (
         ReferenceFlow(),
         {TREE: "other law", WAYS: "other law", MEMORY: "other law"},
         "R(x) + lambda q(x), so lambda/(Z + lambda) of the distance of q from R / Z",
-        law=with_reference,
+        law=declared(lambda reward, p: reward + p / 2),
     ),
     Judged(
         "DTB, the explorer of ACE",
@@ -126,6 +119,6 @@ JUDGED = (
         Explorer(),
         {TREE: "other law", WAYS: "other law"},
         "R(x)^beta on the ends of which the sampler has too little",
-        law=lambda graph: tuple(reward**2 for reward in graph.rewards),
+        law=declared(lambda reward, p: reward**2),
     ),
 )

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from fast.balance.steps import evaluate
+from fast.environments.interface import encode_all
 from fast.laws.enumeration import decode_all
 from fast.laws.walk import base_log_p_b
 from fast.parts import REPLAYS
@@ -73,7 +74,7 @@ def test_states_on_the_way_back_are_those_on_the_way_forth() -> None:
     environment = instance.environment
     policy = random_policy(environment, dynamics="markov")
     labels = instance.ends
-    final = jax.tree.map(lambda *leaves: jnp.stack(leaves), *map(environment.encode, labels))
+    final = encode_all(environment, labels)
     draws = jax.random.uniform(jax.random.key(2), (environment.horizon, len(labels)))
     drawn = jax.jit(sample_backward)(policy, environment, final, draws)
     for row in range(len(labels)):

@@ -112,11 +112,10 @@ def test_combined_ratios_vanish_in_pairs_where_the_exact_residuals_do(name: str)
     rewards = setting.instance.enumeration.rewards
     dag = setting.instance.enumeration.dag
     at_end = dict(zip(dag.terminals, rewards, strict=True))
+    reward = {edges: at_end[dag.end(edges)] for edges in setting.edges}
     first, *others = setting.exact
     check_clients(others)
-    terms = [
-        _as_steps(ratios, [at_end[dag.end(e)] for e in setting.edges]) for ratios in setting.ratios
-    ]
+    terms = [_as_steps(ratios, [*reward.values()]) for ratios in setting.ratios]
     with jax.enable_x64(True):
         both = jax.jit(combined_ratio, static_argnames="rewarded")
         aggregated = np.asarray(both(terms[0], terms[1:], rewarded=False))
@@ -130,7 +129,7 @@ def test_combined_ratios_vanish_in_pairs_where_the_exact_residuals_do(name: str)
         assert math.expm1(contrast) == pytest.approx(float(residual / right), rel=1e-9, abs=1e-9)
     for tau, other, residual in streaming_residuals(first, others[0], rewards):
         right = _side(along[other][:1], along[other][1:2]) * _side(along[tau][1:2], along[tau][:1])
-        right *= at_end[dag.end(tau)]
+        right *= reward[tau]
         contrast = streamed[place[tau]] - streamed[place[other]]
         assert math.expm1(contrast) == pytest.approx(float(residual / right), rel=1e-9, abs=1e-9)
     # Control: one is not the other.

@@ -1,7 +1,6 @@
 """Every environment against its problem: nodes, edges, masks, parents, terminals, rewards."""
 
 import functools
-import math
 from typing import Any, get_args
 
 import jax
@@ -11,7 +10,7 @@ import pytest
 
 from fast.checking.environment import check_environment
 from fast.environments import Encoding, GridEnvironment, TabularEnvironment, make_environment
-from fast.environments.encodings import encode_numbers
+from fast.environments.interface import encode_all
 from fast.laws.enumeration import decode_all, enumerate_environment
 from reference.balance import log_float
 from reference.errors import InputError, TooLargeError
@@ -167,24 +166,10 @@ def test_other_observations_tell_all_inner_states_apart(
             make_environment(instance.problem, encoding)
         return
     environment, dag = make_environment(instance.problem, encoding), instance.enumeration.dag
-    inner = [environment.encode(dag.labels[u]) for u, row in enumerate(dag.children) if row]
-    states = jax.tree.map(lambda *leaves: np.stack(leaves), *inner)
+    inner = [dag.labels[u] for u, row in enumerate(dag.children) if row]
+    states = encode_all(environment, inner)
     rows = np.asarray(jax.jit(jax.vmap(environment.observe))(states))
     assert len(np.unique(rows, axis=0)) == len(inner)
-
-
-@pytest.mark.crosscheck("fast.environments.encodings.encode_numbers")
-@pytest.mark.parametrize("encoding", ["natural", "affine", "fourier"])
-def test_numbers_are_encoded_as_the_formula_says(encoding: Encoding) -> None:
-    numbers = np.array([0.0, 1.0, -3.0, 7.5])
-    waves = [
-        [wave(x / 10_000 ** (k / 16)) for wave in (math.sin, math.cos) for k in range(16)]
-        for x in numbers
-    ]
-    expected = {"natural": numbers, "affine": [*numbers, 1.0], "fourier": np.ravel(waves)}[encoding]
-    encoded = jax.jit(encode_numbers, static_argnums=1)(numbers, encoding)
-    # float32: angles up to 7.5, rounded to 5e-7.
-    assert encoded == pytest.approx(expected, abs=1e-6)
 
 
 def test_an_encoding_that_no_environment_knows_is_refused(instance: Instance) -> None:
@@ -237,7 +222,7 @@ def test_rewards_of_random_terminals_at_full_size_are_those_of_the_problem(name:
         return final, environment.log_reward(final)
 
     final, log_rewards = jax.tree.map(np.asarray, rollout(jax.random.split(jax.random.key(0), 20)))
-    labels = [environment.decode(jax.tree.map(lambda leaf, i=i: leaf[i], final)) for i in range(20)]
+    labels = decode_all(environment, final)
     assert not any(problem.children(label) for label in labels)
     assert len(set(labels)) > 1
     expected = [log_float(problem.reward(label)) for label in labels]
@@ -272,12 +257,6 @@ NOT_A_CHILD = "not one of the problem's children"
 # A preset, a method of its environment, what it becomes instead (given the right one), and the
 # words of the message.
 BROKEN: list[tuple[str, str, Any, str]] = [
-    (
-        "lines",
-        "mask",
-        lambda e, right, s: right(s) & (s.stopped | (jnp.arange(e.actions) < 2)),
-        "no action of the environment leads",
-    ),
     ("lines", "mask", any_action, NOT_A_CHILD),
     ("lines", "parent_mask", lambda e, right, s: jnp.arange(e.parents) < 2, "parents"),
     ("lines", "is_terminal", lambda e, right, s: jnp.bool_(False), "is terminal"),

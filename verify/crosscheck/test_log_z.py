@@ -14,6 +14,7 @@ from fast.training.trainer import make_trainer
 from reference import FLOAT64, BackwardPolicy, ForwardPolicy, optimal_log_z
 from verify.crosscheck.instances import make_instance, random_policy
 from verify.crosscheck.samplers import draw
+from verify.lib.laws import path_laws
 
 # A mean of independent draws is this many standard errors off with probability 6e-7.
 ERRORS = 5
@@ -31,10 +32,8 @@ def test_training_starts_from_the_best_constant_of_the_uniform_policy() -> None:
     dag = enumeration.dag
     forward, backward = ForwardPolicy.uniform(dag, FLOAT64), BackwardPolicy.uniform(dag, FLOAT64)
     rewards = [float(r) for r in enumeration.rewards]
-    reward = dict(zip(dag.terminals, rewards, strict=True))
-    taus = list(dag.trajectories())
-    p = np.array([forward.along(tau) for tau in taus])
-    minus_f = np.log([reward[dag.end(tau)] * backward.along(tau) for tau in taus]) - np.log(p)
+    p, weight = map(np.array, path_laws(forward, backward, rewards))
+    minus_f = np.log(weight / p)
     expected = optimal_log_z(forward, backward, rewards, forward)
     assert expected == pytest.approx((p * minus_f).sum())
     error = math.sqrt((p * (minus_f - expected) ** 2).sum() / FIRST_BATCH)

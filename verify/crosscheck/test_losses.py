@@ -20,6 +20,8 @@ from fast.balance.losses import (
     db_residuals,
 )
 from fast.balance.steps import Steps
+from fast.laws.exact_policy import exact_policy
+from fast.laws.walk import base_log_p_b
 from fast.parts import LOSSES
 from reference import FLOAT64, BackwardKernel, ForwardPolicy, balance
 from verify.crosscheck import by_hand
@@ -403,18 +405,11 @@ def test_flow_residuals_of_a_network_are_those_of_the_reference(name: str, p_b: 
     _, environment, enumeration = make_instance(name)
     dag = enumeration.dag
     policy = random_policy(environment, dynamics="markov", loss="db", p_b=p_b)
-    observations = jnp.asarray(enumeration.observations)
-    outputs = policy.network.read((), observations)
-    table = np.asarray(policy.log_p_f(outputs, jnp.asarray(enumeration.edge >= 0)), np.float64)
-    back = np.asarray(
-        policy.log_p_b(None, observations, jnp.asarray(enumeration.parent_masks)), np.float64
-    )
-    legal = enumeration.edge >= 0
-    log_p_f = np.empty(len(dag.edges))
-    log_p_f[enumeration.edge[legal]] = table[legal]
-    forward = ForwardPolicy.from_weights(dag, FLOAT64, np.exp(log_p_f).tolist())
-    heads = [v for _, v in dag.edges]
-    kernel = BackwardKernel(dag, FLOAT64, np.exp(back[heads, enumeration.undo]).tolist())
+    _, exact = exact_policy(policy, enumeration, 1_000)
+    forward = ForwardPolicy.from_weights(dag, FLOAT64, list(map(float, exact.values)))
+    log_p_b = base_log_p_b(policy, enumeration, float64=True)
+    kernel = BackwardKernel(dag, FLOAT64, np.exp(log_p_b).tolist())
+    outputs = policy.network.read((), jnp.asarray(enumeration.observations))
     flow = np.exp(np.asarray(policy.log_flow(outputs), np.float64)).tolist()
     rewards = [float(r) for r in enumeration.rewards]
     exact_db = dict(balance.db_residuals(forward, kernel, flow, rewards))

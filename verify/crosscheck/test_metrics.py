@@ -49,6 +49,7 @@ from reference import RATIONAL, BackwardPolicy, ForwardPolicy, marginal, metrics
 from reference.problems import closed_form
 from verify.crosscheck.compare import compilations, excess
 from verify.crosscheck.instances import Instance, make_instance, random_policy
+from verify.lib.laws import path_laws
 
 Floats = npt.NDArray[np.float64]
 
@@ -88,12 +89,9 @@ def summed(instance: Instance, policy: Policy) -> Exact:
     """Sums all trajectories, on the lift of the policy and with the backward policy of the base."""
     enumeration = instance.enumeration
     lifted, p_f = exact_policy(policy, enumeration, 100_000)
-    dag, p_b = lifted.dag, BackwardPolicy.uniform(lifted.base, RATIONAL).on(lifted)
+    p_b = BackwardPolicy.uniform(lifted.base, RATIONAL).on(lifted)
     pi = metrics.normalize(enumeration.rewards)
-    target = dict(zip(dag.terminals, pi, strict=True))
-    paths = list(dag.trajectories())
-    forward = np.array([float(p_f.along(tau)) for tau in paths])
-    mu = np.array([float(target[dag.end(tau)] * p_b.along(tau)) for tau in paths])
+    forward, mu = (np.array(law, float) for law in path_laws(p_f, p_b, pi))
     minus_f = np.log(mu / forward) + enumeration.log_z
     return Exact(
         instance, policy, forward, mu, minus_f, tuple(marginal(p_f)), pi, enumeration.log_z

@@ -23,6 +23,7 @@ from fast.environments import (
     make_environment,
 )
 from fast.environments.coarse import first_of_block, last_letters
+from fast.environments.encodings import encode_numbers
 from fast.environments.features import SAMPLES, feature_count, feature_norm
 from fast.laws.enumeration import enumerate_environment
 from fast.training.compose import configure
@@ -57,9 +58,23 @@ def one_hot(value: int, values: range) -> list[float]:
     return [float(value == other) for other in values]
 
 
-def waves(time: int) -> list[float]:
+def waves(time: float) -> list[float]:
     """Sines and cosines of Vaswani et al. (2017), of 16 wavelengths."""
     return [wave(time / 10_000 ** (k / 16)) for wave in (math.sin, math.cos) for k in range(16)]
+
+
+@pytest.mark.crosscheck("fast.environments.encodings.encode_numbers")
+@pytest.mark.parametrize("encoding", ["natural", "affine", "fourier"])
+def test_numbers_are_encoded_as_the_formula_says(encoding: Encoding) -> None:
+    numbers = [0.0, 1.0, -3.0, 7.5]
+    expected = {
+        "natural": numbers,
+        "affine": [*numbers, 1.0],
+        "fourier": [*chain(*map(waves, numbers))],
+    }[encoding]
+    encoded = jax.jit(encode_numbers, static_argnums=1)(np.array(numbers), encoding)
+    # float32: angles up to 7.5, rounded to 5e-7.
+    assert encoded == pytest.approx(expected, abs=1e-6)
 
 
 def seen(environment: AbstractEnvironment[Any], problem: Any) -> dict[Any, Any]:

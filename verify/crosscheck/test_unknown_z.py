@@ -7,6 +7,7 @@ import jax
 import numpy as np
 import pytest
 
+from fast.laws.enumeration import decode_all
 from fast.laws.terminal_law import target_law
 from fast.measure import estimates
 from fast.measure.estimates import drawn_batches, estimated_report
@@ -17,6 +18,7 @@ from fast.policies.policy import Policy, uniform_policy
 from reference.balance import log_float
 from reference.fields.field import RATIONAL
 from reference.marginals import marginal
+from reference.metrics import normalize
 from reference.policies import ForwardPolicy
 from reference.problems import StructureLearning
 from verify.crosscheck.instances import make_instance
@@ -40,17 +42,12 @@ def uniform(instance: Any) -> Policy:
 def laws(instance: Any) -> tuple[list[Fraction], list[Fraction]]:
     """Those of the uniform policy and of the target, in fractions."""
     dag, rewards = instance.enumeration.dag, instance.enumeration.rewards
-    return list(marginal(ForwardPolicy.uniform(dag, RATIONAL))), [
-        reward / sum(rewards) for reward in rewards
-    ]
+    return list(marginal(ForwardPolicy.uniform(dag, RATIONAL))), list(normalize(rewards))
 
 
 def chosen(instance: Any, law: list[Fraction], i: int) -> Fraction:
     """The probability of a variable."""
-    dag = instance.enumeration.dag
-    return sum(
-        (p for x, p in zip(dag.terminals, law, strict=True) if dag.labels[x].chosen[i]), Fraction(0)
-    )
+    return RATIONAL.sum(p for x, p in zip(instance.ends, law, strict=True) if x.chosen[i])
 
 
 @pytest.mark.crosscheck("fast.measure.expectations.summed_expectations")
@@ -141,10 +138,7 @@ def test_of_equal_weights_all_trajectories_count() -> None:
 def test_batches_are_of_different_states_that_were_drawn(instance: Any, uniform: Policy) -> None:
     environment = instance.environment
     states, size = drawn_batches([uniform], environment, 500, SEED)
-    labels = [
-        environment.decode(jax.tree.map(lambda leaf, i=i: leaf[i], states))
-        for i in range(len(jax.tree.leaves(states)[0]))
-    ]
+    labels = decode_all(environment, states)
     assert size == 8
     for start in range(0, len(labels), size):
         assert len(set(labels[start : start + size])) == size

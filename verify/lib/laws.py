@@ -36,7 +36,7 @@ class PathLaws(NamedTuple):
         return total_variation(self.p_f, self.mu)
 
 
-def path_laws(forward: ForwardPolicy[Fraction], backward: Any, rewards: Any) -> PathLaws:
+def path_laws(forward: ForwardPolicy[Any], backward: Any, rewards: Any) -> PathLaws:
     """The laws of a sampler and its target on trajectories, in the order of the DAG."""
     dag = forward.dag
     reward, paths = dict(zip(dag.terminals, rewards, strict=True)), list(dag.trajectories())

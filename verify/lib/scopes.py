@@ -24,7 +24,7 @@ from reference import (
     lift,
 )
 from reference.fields.field import T
-from verify.lib.small_scope import isomorphism_classes, lifts, pointed_dags
+from verify.lib.small_scope import isomorphism_classes, lifts, pointed_dags, pointed_dags_up_to
 
 Case = TypeVar("Case")
 
@@ -94,8 +94,7 @@ def crossed(names: Iterable[str], options: Sequence[str]) -> list[tuple[str, str
 
 def all_small_dags() -> Iterator[PointedDAG[int]]:
     """Every labelled pointed DAG up to five states; if exhaustive, each DAG with six states too."""
-    for nodes in range(2, MAX_NODES + 1):
-        yield from pointed_dags(nodes)
+    yield from pointed_dags_up_to(MAX_NODES)
     if _exhaustive:
         for dag, _ in isomorphism_classes(EXHAUSTIVE_NODES):
             yield dag
@@ -116,9 +115,8 @@ def all_small_lifts(one_in: int = 10, larger: Field[Any] = RATIONAL) -> Iterator
             rewards = tuple(field.convert(rng.randint(1, 9)) for _ in lifted.base.terminals)
             yield Draw(lifted, rewards, rng, field)
 
-    for nodes in range(2, MAX_NODES + 1):
-        for dag in pointed_dags(nodes):
-            yield from draws(lifts(dag), RATIONAL)
+    for dag in pointed_dags_up_to(MAX_NODES):
+        yield from draws(lifts(dag), RATIONAL)
     if _exhaustive:
         for dag, _ in isomorphism_classes(EXHAUSTIVE_NODES):
             yield from draws(lifts(dag, one_in), larger)

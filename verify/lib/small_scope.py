@@ -20,6 +20,7 @@ __all__ = [
     "isomorphism_classes",
     "lifts",
     "pointed_dags",
+    "pointed_dags_up_to",
     "set_partitions",
 ]
 
@@ -28,6 +29,11 @@ def pointed_dags(nodes: int) -> Iterator[PointedDAG[int]]:
     """All naturally labelled pointed DAGs with that many nodes: `prod over j of 2^j - 1`."""
     for parents in product(*(list(_non_empty_subsets(range(j))) for j in range(1, nodes))):
         yield from_parents(parents)
+
+
+def pointed_dags_up_to(nodes: int) -> Iterator[PointedDAG[int]]:
+    """Those with 2, 3, ... and that many nodes."""
+    return chain.from_iterable(map(pointed_dags, range(2, nodes + 1)))
 
 
 def from_parents(parents: Sequence[Sequence[int]]) -> PointedDAG[int]:
