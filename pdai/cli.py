@@ -16,6 +16,21 @@ from typing import Any
 
 # The exit code of an interrupted Python program.
 INTERRUPTED = 130
+# The answer to no arguments.
+GREETING = """\
+pdai trains samplers of discrete objects whose policies may see the whole path, and says how wrong
+they are. Seven things to do:
+
+  pdai train lines --dynamics gru                    train a sampler that sees the whole path
+  pdai certify runs/lines-gru-0                      say how wrong it is: here, exactly
+  pdai solve lines                                   get the exact sampler, without training
+  pdai posterior my.csv                              get exact edge probabilities of a table
+  pdai report runs/lines-gru-0                       look at it, as one page of HTML
+  pdai inspect reference.problems:Grid.minimal       look at a problem, without training
+  pdai verify --claim prop:lines                     check a claim of the paper
+
+`pdai --help` lists all commands, `pdai COMMAND --help` what each takes, with examples.
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -38,8 +53,6 @@ def _run(arguments: Sequence[str]) -> None:
         print(f"pdai {__version__}")
         return
     if not arguments:
-        from pdai.greeting import GREETING
-
         print(GREETING, end="")
         return
     from pdai import check_names

@@ -16,6 +16,7 @@ from fast.sampling.trajectories import Trajectories
 from reference.balance import log_float
 from reference.errors import InputError
 from reference.lifted import Additive, Dynamics, Forgetful, History, LiftedDAG, lift
+from reference.metrics import normalize
 from reference.problems import EdgeAddition, Lines, Problem, enumerate_rewards
 
 
@@ -83,8 +84,7 @@ class Instance:
     @property
     def target(self) -> tuple[Fraction, ...]:
         """`R(x) / Z`, one per terminal."""
-        total = sum(self.rewards, start=Fraction(0))
-        return tuple(reward / total for reward in self.rewards)
+        return normalize(self.rewards)
 
 
 def make_instance(

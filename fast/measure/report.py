@@ -1,4 +1,4 @@
-"""The final figures of a run, of the uniform policy and of exact sampling."""
+"""The final figures of a run, of the uniform policy and of exact sampling. Imports no JAX."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -7,14 +7,30 @@ from typing import Any
 
 import numpy as np
 
-from fast.laws.enumeration import Floats
-from fast.measure.expectations import Expectation
+from fast.laws.samples import Floats
 from fast.measure.weights import Weights
 from reference.metrics import Estimate
 
 FCS_BATCHES, FCS_SIZE = 64, 128
 TOP_SHARE, TOP_SAMPLES = 0.005, 10_000
 MEAN_BEST = 20
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """The expectation of a feature.
+
+    Attributes:
+        name: the name of the feature.
+        sampler: the mean under the sampler; exact if it has no standard error.
+        weighted: the mean by importance weights, where trajectories are drawn.
+        target: the exact mean under the target, where it is known.
+    """
+
+    name: str
+    sampler: Estimate
+    weighted: float | None = None
+    target: float | None = None
 
 
 @dataclass(frozen=True)

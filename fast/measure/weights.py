@@ -1,11 +1,14 @@
-"""Importance weights of drawn trajectories, which measure a sampler where `Z` is unknown."""
+"""Importance weights of drawn trajectories, which measure a sampler where `Z` is unknown.
+
+Imports no JAX.
+"""
 
 import math
 from dataclasses import dataclass
 
 import numpy as np
 
-from fast.laws.enumeration import Floats
+from fast.laws.samples import Floats
 from reference.certificates.importance import effective_size, log_mean, pareto_k
 from reference.metrics import Estimate
 

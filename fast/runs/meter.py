@@ -11,13 +11,8 @@ from fast.laws.enumeration import Floats
 from fast.laws.terminal_law import law_of, target_law
 from fast.measure.contexts import joint_report
 from fast.measure.estimates import CURVE_SAMPLES, curve_value, estimated_report, exact_terminals
-from fast.measure.expectations import (
-    Expectation,
-    drawn_expectations,
-    features_of,
-    summed_expectations,
-)
-from fast.measure.report import Report
+from fast.measure.expectations import drawn_expectations, features_of, summed_expectations
+from fast.measure.report import Expectation, Report
 from fast.measure.terminals import enumerated_report
 from fast.policies.policy import Sampler
 from fast.runs.setup import Setup

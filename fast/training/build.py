@@ -1,5 +1,6 @@
 """The policy of a configuration."""
 
+from bisect import bisect_left
 from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar
@@ -146,7 +147,4 @@ def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
     """
     while not holds(high) and high < MOST_WIDTH:
         low, high = high, min(2 * high, MOST_WIDTH)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high
+    return bisect_left(range(high), True, low + 1, key=holds)

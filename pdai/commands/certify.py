@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar
 import tyro
 
 from pdai.certifying.options import CertifyOptions
-from pdai.commands.accepting import Accepting
+from pdai.commands import Accepting
 from pdai.commands.tables import say, show_rows
 from reference.certificates.statement import REGIMES, Certificate
 from reference.errors import InputError

@@ -12,7 +12,7 @@ import tyro
 from fast.runs.display import slow
 from fast.runs.records import is_solved
 from fast.tasks import problem_meant
-from pdai.commands.accepting import Accepting
+from pdai.commands import Accepting
 from pdai.commands.tables import say, show, show_rows
 from reference.errors import InputError, printable
 from reference.files import check_output, replace_file

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import tyro
 
-from pdai.commands.accepting import Accepting
+from pdai.commands import Accepting
 from pdai.commands.tables import say
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from fast.training.compose import TrainConfig, configure
 from pdai.arguments import config_of, options_class, scan, tasks_union
-from pdai.commands.accepting import Accepting
+from pdai.commands import Accepting
 from pdai.commands.tables import say, show
 from reference.certificates.statement import small
 from reference.errors import InputError

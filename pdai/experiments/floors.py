@@ -19,6 +19,7 @@ from reference.certificates.betting import Interval
 from reference.expressivity.aliasing import TiedPolicies
 from reference.expressivity.coarse import block_of_cell, end_of_string, tied_policies
 from reference.files import replace_file
+from reference.metrics import normalize
 from reference.problems import enumerate_rewards
 
 # The length of a search: seconds for its starts, up to minutes for the splits.
@@ -87,9 +88,7 @@ def floors(config: TrainConfig, starts: int = STARTS, splits: int = SPLITS) -> F
 
 def target_of(problem: Any, tied: TiedPolicies) -> list[Fraction]:
     """The target of a problem, one probability per terminal of the DAG."""
-    rewards = enumerate_rewards(problem, tied.dag)
-    total = sum(rewards, Fraction(0))
-    return [reward / total for reward in rewards]
+    return [*normalize(enumerate_rewards(problem, tied.dag))]
 
 
 def rounded(lower: Fraction, upper: Fraction) -> Interval:

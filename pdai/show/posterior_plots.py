@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fast.measure.expectations import Expectation
+from fast.measure.report import Expectation
 from fast.runs.folder import stored_config
 from pdai.show.edge_picture import NAMES, edge_panel
 from pdai.show.stored import Floats, Stored

@@ -11,8 +11,14 @@ from rich.table import Table
 from rich.text import Text
 
 from fast.measure.contexts import HELD_OUT
-from fast.measure.expectations import Expectation
-from fast.measure.report import FCS_BATCHES, FCS_SIZE, MEAN_BEST, Figures, Report
+from fast.measure.report import (
+    FCS_BATCHES,
+    FCS_SIZE,
+    MEAN_BEST,
+    Expectation,
+    Figures,
+    Report,
+)
 from fast.runs.audit import Audit
 from pdai.distributed.comparison import Comparison
 from pdai.distributed.plan import DIRECT

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from fast.measure.report import MEAN_BEST, Expectation, Figures, Report
 from fast.runs.display import slow
 from fast.runs.files import check_free, free_folder, new_folder
 from fast.runs.identity import imported_sources
@@ -28,6 +29,7 @@ from reference.dag import PointedDAG
 from reference.errors import InputError, TooLargeError, check_integer, no_such, shown
 from reference.exact_flows import Backward, ExactFlows, GraphArrays
 from reference.files import memory_of_machine, read_file, replace_file, sha256
+from reference.metrics import Estimate
 from reference.problems.base import (
     MAX_NODES,
     enumerate_dag,
@@ -43,8 +45,8 @@ Choice = Literal["auto", "listed", "closed-form"]
 
 # Bytes of a state with its label, its children and their numbers, in Python and in arrays.
 BYTES_PER_STATE = 1_500
-# Draws of a closed form whose probabilities are stored, and of a law for its best states.
-DRAWN, BEST = 4_096, 20
+# Draws of a closed form whose probabilities are stored.
+DRAWN = 4_096
 # A user's log Z is compared with the sum of all rewards up to rounding, in nats per nat.
 SAME_LOG_Z = 1e-9
 # The largest error of the log Z of a closed form, in nats, as its probabilities are used.
@@ -327,52 +329,44 @@ def write_solved(answer: Answer, folder: Path) -> Solved:
             replace_file(partial / name, content)
         write_json(partial / "config.json", stored.to_json())
         write_json(partial / "meta.json", meta)
-        write_json(partial / "report.json", _report(answer))
+        # No figure is learned or estimated.
+        write_json(partial / "report.json", _report(answer).to_json() | {"kinds": {}})
         replace_file(partial / "policy.npz", buffer.getvalue())
         save_law(partial, answer.learned[None], answer.target, answer.labels)
         seal_run(partial)
     return Solved(folder)
 
 
-def _report(answer: Answer) -> dict[str, Any]:
-    """The figures of `fast.measure.report.Report`, as plain data."""
-    best = float(np.sort(answer.log_rewards)[-BEST:].mean())
+def _report(answer: Answer) -> Report:
+    best = float(np.sort(answer.log_rewards)[-MEAN_BEST:].mean())
     target, bound = answer.target, f"TV at most {at_most(answer.tv_bound)}, proved"
     if isinstance(answer.recipe.task, CustomTask) and answer.recipe.way == "closed-form":
         bound = "TV is 0 if the problem's log_z() and sample are right, which is not proved"
 
-    def figures(law: Floats | None) -> dict[str, Any]:
-        known: dict[str, Any] = {"tv": None, "kl": None}
+    def figures(law: Floats | None) -> Figures:
+        tv = kl = None
         if law is not None:
             some = target > 0
             with np.errstate(divide="ignore"):
                 terms = target[some] * (np.log(target[some]) - np.log(law[some]))
-            known["kl"] = max(float(terms.sum()), 0.0)
-            known["tv"] = _certain(float(abs(law - target).sum() / 2))
-        rest = {"fcs": None, "best": best, "top_found": None, "weights": None}
-        return {**known, "log_z": _certain(answer.log_z.value), **rest}
+            kl = max(float(terms.sum()), 0.0)
+            tv = Estimate(float(abs(law - target).sum() / 2), 0.0)
+        return Figures(tv, None, kl, Estimate(answer.log_z.value, 0.0), best)
 
     listed = answer.recipe.way == "listed"
-    return {
-        "learned": [figures(answer.learned)],
-        "uniform": figures(answer.uniform),
-        "exact": figures(target),
-        "method": "dynamic programming over all states" if listed else "the problem's closed form",
-        "tv_kind": "exact",
-        "log_z": answer.log_z.value,
-        "log_z_is_learned": False,
-        "drawn": 0,
-        "terminals": answer.terminals,
-        "top_count": None,
-        "notes": [bound, answer.recipe.why],
-        "fcs_states": "uniform",
-        "expectations": [
-            {"name": name, "sampler": _certain(mean), "weighted": None, "target": right}
+    return Report(
+        learned=(figures(answer.learned),),
+        uniform=figures(answer.uniform),
+        exact=figures(target),
+        method="dynamic programming over all states" if listed else "the problem's closed form",
+        tv_kind="exact",
+        log_z=answer.log_z.value,
+        log_z_is_learned=False,
+        drawn=0,
+        terminals=answer.terminals,
+        notes=(bound, answer.recipe.why),
+        expectations=tuple(
+            Expectation(name, Estimate(mean, 0.0), target=right)
             for name, (mean, right) in answer.means.items()
-        ],
-        "kinds": {},
-    }
-
-
-def _certain(value: float) -> dict[str, float]:
-    return {"mean": value, "standard_error": 0.0}
+        ),
+    )

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fast.laws.samples import MAX_SAMPLES, Law, Samples
+from fast.measure.report import Report
 from fast.runs.display import slow
 from fast.runs.identity import check_own_parts
 from fast.runs.records import BRING_BACK, check_finished, read_json, read_report
@@ -36,8 +37,6 @@ from reference.user_code import called
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from fast.measure.report import Report
 
 Floats = npt.NDArray[np.float64]
 Way = Literal["listed", "closed-form"]
@@ -184,11 +183,8 @@ class Solved:
         return float(self._arrays("tv_bound")[0])
 
     @cached_property
-    def report(self) -> "Report":
+    def report(self) -> Report:
         """The figures of the sampler, of the uniform policy and of the target."""
-        # Imported here, as it loads JAX.
-        from fast.measure.report import Report
-
         return Report.from_json(read_report(self.folder))
 
     @cached_property

@@ -7,6 +7,7 @@ expectation contains the second.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
+from math import isfinite
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -17,7 +18,7 @@ from reference.certificates.statement import Line
 from reference.errors import InputError, check_type, plain, shown
 from reference.user_code import Asked, Of, feature
 
-# A function from a terminal state to numbers in [0, 1] by name.
+# A function from a terminal state to numbers by name, in [0, 1] for a certificate.
 Features = Callable[[Any], Mapping[str, float]]
 
 
@@ -113,28 +114,34 @@ class FeatureMeans:
 
 
 def table(
-    features: Features, terminals: Sequence[Any], names: tuple[str, ...] = ()
+    features: Features,
+    terminals: Sequence[Any],
+    names: tuple[str, ...] = (),
+    *,
+    is_bounded: bool = True,
 ) -> tuple[tuple[str, ...], Floats]:
     """The names of features, and their values at terminal states, shape (states, names).
 
     Args:
-        features: a function from a terminal state to numbers in [0, 1] by name.
+        features: a function from a terminal state to numbers by name.
         terminals: the terminal states.
         names: the names at earlier states; () if no state came before.
+        is_bounded: whether the numbers must lie in [0, 1].
 
     Raises:
-        InputError: if a value lies outside [0, 1], or names differ between states.
+        InputError: if a value lies outside [0, 1] or is not finite, or names differ between states.
     """
-    rows = [*map(_values(features), terminals)]
-    names = names or tuple(rows[0] if rows else ())
-    for row, x in zip(rows, terminals, strict=True):
+    values = _values(features, is_bounded)
+    rows = {x: values(x) for x in dict.fromkeys(terminals)}
+    names = names or tuple(next(iter(rows.values()), ()))
+    for x, row in rows.items():
         if row.keys() != set(names):
             raise InputError(
                 f"the features of {x!r} have the names {list(row)}, unlike those of other "
                 "states: give all of them at every state"
             )
-    values = [[row[name] for name in names] for row in rows]
-    return names, np.array(values, float).reshape(len(rows), len(names))
+    numbers = [[rows[x][name] for name in names] for x in terminals]
+    return names, np.array(numbers, float).reshape(len(terminals), len(names))
 
 
 def exact_lines(features: Features, law: Sequence[tuple[Any, Fraction, Fraction]]) -> list[Line]:
@@ -186,18 +193,18 @@ def sample_lines(
     return [line for _, lines in groups for line in lines]
 
 
-def _values(features: Features) -> Asked[dict[str, float]]:
-    """The features, checked to be numbers in [0, 1]; some are computed twice."""
+def _values(features: Features, is_bounded: bool) -> Asked[dict[str, float]]:
+    """The features, checked to be numbers, perhaps in [0, 1]; some are computed twice."""
+    wanted = "lie in [0, 1]: scale it, and scale the answer back" if is_bounded else "be finite"
 
     def read(given: Any, x: Any) -> dict[str, float]:
         check_type("the features", f"the value at {shown(x)}", given, Mapping)
         row = {}
         for name, value in given.items():
-            row[str(name)] = feature(value, Of(f"the feature {name!r}", x))
-            if not 0 <= row[str(name)] <= 1:
+            row[str(name)] = number = feature(value, Of(f"the feature {name!r}", x))
+            if not (0 <= number <= 1 if is_bounded else isfinite(number)):
                 raise InputError(
-                    f"the feature {name!r} of {shown(x)} is {plain(value)}, but must lie in "
-                    "[0, 1]: scale it, and scale the answer back"
+                    f"the feature {name!r} of {shown(x)} is {plain(value)}, but must {wanted}"
                 )
         if len(row) < len(given):
             raise InputError(

@@ -23,6 +23,7 @@ must not be chosen after the samples. The verified program (`proofs_notes/checke
 the same.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
@@ -239,11 +240,7 @@ def _claimed(h: BareHeader, weights: Sequence[int], samples: Sequence[int]) -> i
             logs[place] += hits * np.log1p(bets) - count * against
         return float(np.logaddexp.reduce(logs.ravel())) > wanted
 
-    low, high = 0, h.tv_den
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if enough(middle) else (low, middle)
-    return low
+    return bisect_left(range(1, h.tv_den), True, key=lambda low: not enough(low))
 
 
 def write_bare(

@@ -12,7 +12,7 @@ import pytest
 
 from fast.parts import BACKWARD, CHOICES, DYNAMICS, LOSSES
 from pdai.arguments import options_class, scan
-from pdai.greeting import GREETING
+from pdai.cli import GREETING
 from pdai.parsing import COMMANDS, load_command
 from tests.command_lines import answer, understand
 

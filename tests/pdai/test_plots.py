@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogFormatterSciNotation
 
 from fast.balance.losses import PENALTIES, UNITS
-from fast.measure.expectations import Expectation
+from fast.measure.report import Expectation
 from pdai.experiments.figures import legend
 from pdai.experiments.frames import Results
 from pdai.show import plotting

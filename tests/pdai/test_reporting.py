@@ -16,8 +16,7 @@ from fast.environments import GridEnvironment, LinesEnvironment, TabularEnvironm
 from fast.environments.grid import GridState
 from fast.laws.enumeration import enumerate_environment
 from fast.laws.terminal_law import target_law
-from fast.measure.expectations import Expectation
-from fast.measure.report import Figures, Report
+from fast.measure.report import Expectation, Figures, Report
 from fast.runs.audit import Audit
 from pdai.show.progress import Bar
 from pdai.show.tables import audit_table, expectations_table, report_table

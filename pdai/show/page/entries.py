@@ -22,6 +22,7 @@ from reference.certificates.features import KnowsMeans
 from reference.certificates.statement import Certificate
 from reference.errors import InputError, TooLargeError
 from reference.lifted import LiftedDAG
+from reference.metrics import normalize
 from reference.policies import ForwardPolicy
 
 # The largest number of lifted states in a picture.
@@ -133,9 +134,8 @@ def _lift(run: Run | Solved) -> Lift:
         raise TooLargeError("the states of this sampler are not enumerated, so none are drawn")
     with arithmetic(run.config.run.precision):
         lifted, forward = exact_policy(policy, enumeration, MAX_DRAWN)
-    total = sum(enumeration.rewards)
     states = (enumeration.dag.labels[x] for x in enumeration.dag.terminals)
-    shares = (float(reward / total) for reward in enumeration.rewards)
+    shares = map(float, normalize(enumeration.rewards))
     texts = run.task.texts(lifted.base.labels)
     return Lift(lifted, forward, dict(zip(states, shares, strict=True)), texts)
 

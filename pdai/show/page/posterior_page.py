@@ -47,8 +47,7 @@ def _section(answer: Answer, name: str, columns: Columns) -> Element:
     parts = [tag("h2", name.capitalize(), id=name)]
     if isinstance(answer, GraphAnswer):
         law = answer.posterior
-        values = (law.edges if name == "edges" else law.ancestors).copy()
-        values[range(law.nodes), range(law.nodes)] = float("nan")
+        values = law.edges if name == "edges" else law.ancestors
         parts.append(heat_map(f"Probabilities of {name}", law.names, values, 1.0))
     parts.append(table(f"{name}, the most probable first", tuple(columns), rows[:FIRST_ROWS]))
     if len(rows) > FIRST_ROWS:
