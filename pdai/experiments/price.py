@@ -127,7 +127,7 @@ def _lower(config: TrainConfig, tied: TiedPolicies, target: Sequence[Fraction]) 
 
 
 # The networks that are trained on the rows.
-NETWORKS = (MARKOVIAN, "GRU+", "SRWM+")
+NETWORKS = (MARKOVIAN, "GRU+", "SRWM+", "transformer")
 
 
 class Line(NamedTuple):

@@ -115,7 +115,7 @@ BY_HAND = {
     "tab:isingsa": "0.149 0.12 16",
     "study:dags": "0.004",
     "study:forgetting": "0.002 0.004 0.22 0.28",
-    "study:paper_rate": "0.58 0.61 1,000 0.05 500 0.02 1,200 1,800",
+    "study:paper_rate": "0.58 0.61 1,000 0.05 300 700 500 0.02 1,200 1,800",
     "study:integers": "0.15",
     "study:posteriors": "1.4e36",
 }
