@@ -88,7 +88,6 @@ test_what_is_no_log_probability_is_refused = refuses(
     "reference/certificates/recorded.py",
     "if least_gap(probability(seen, len(rest), OTHERS), share) > EXCESS:",
     "if False:",
-    by="refusal",
 )
 @pytest.mark.parametrize("power", [0.5, 2.0])
 def test_samples_of_another_temperature_than_their_log_prob_are_refused(power: float) -> None:

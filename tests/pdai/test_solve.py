@@ -390,7 +390,6 @@ def test_a_folder_is_never_overwritten_and_not_trained(tmp_path: Path) -> None:
     "pdai/solving/solved.py",
     "if (abs(log_rewards - stored[places]) > SAME_REWARD * (1 + abs(log_rewards))).any():",
     "if False:",
-    by="refusal",
 )
 def test_an_own_problem_that_changed_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
