@@ -203,7 +203,7 @@ def witness(y: Vector) -> Vector:
 
 
 def never_singular(x: Vector, y: Vector) -> bool:
-    """Whether det(X + t Y), a quadratic polynomial in t, has no real root."""
+    """True if det(X + t Y), a quadratic polynomial in t, has no real root."""
     p, q, r, s = x
     e, f, g, h = y
     constant, linear, square = p * s - q * r, p * h + e * s - q * g - f * r, e * h - f * g

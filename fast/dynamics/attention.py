@@ -9,10 +9,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, PRNGKeyArray
 
 from fast.dynamics.base import AbstractDynamics, Features, FeaturesAlong, ReadOut, ReadOutsAlong
-from fast.dynamics.heads import join_heads, split_heads
+from fast.dynamics.heads import check_heads, join_heads, split_heads
 from fast.dynamics.residual import BlockOptions
 from fast.environments import AbstractEnvironment
-from reference.errors import InputError
 
 
 class Memory(NamedTuple):
@@ -67,11 +66,7 @@ class Attention(AbstractDynamics[Memory]):
         key: PRNGKeyArray,
     ):
         """Draws the weights; the entries of `v` are of order one for features of that norm."""
-        if heads < 1 or size < heads or size % heads:
-            raise InputError(
-                f"Attention has d = {size} and {heads} heads, but d must be a multiple of the "
-                "number of heads"
-            )
+        check_heads("Attention", size, heads)
         input_key, start_key = jax.random.split(key)
         self.inputs = jax.random.normal(input_key, (3 * size, features)) / norm
         self.start = jax.random.normal(start_key, (2, size))
@@ -80,8 +75,7 @@ class Attention(AbstractDynamics[Memory]):
 
     def initial(self, batch: tuple[int, ...] = ()) -> Memory:
         rows = jnp.zeros((*batch, self.bias.shape[1], self.output))
-        keys, values = (rows.at[..., 0, :].set(first) for first in self.start)
-        return Memory(keys, values, jnp.zeros(batch, jnp.int32))
+        return Memory(*self._from_start(rows, rows), jnp.zeros(batch, jnp.int32))
 
     def advance(self, latent: Memory, observation: Features) -> Memory:
         _, key, value = self._vectors(observation[..., None, :])
@@ -95,11 +89,13 @@ class Attention(AbstractDynamics[Memory]):
 
     def unroll(self, observations: FeaturesAlong) -> ReadOutsAlong:
         query, keys, values = self._vectors(observations)
-        keys, values = (
-            rows.at[..., 0, :].set(first)
-            for rows, first in zip((keys, values), self.start, strict=True)
-        )
-        return self._attend(query, keys, values, jnp.arange(observations.shape[-2]))
+        times = jnp.arange(observations.shape[-2])
+        return self._attend(query, *self._from_start(keys, values), times)
+
+    def _from_start(self, keys: Array, values: Array) -> tuple[Array, Array]:
+        """The keys and values with those of `W_o` first."""
+        key, value = self.start
+        return keys.at[..., 0, :].set(key), values.at[..., 0, :].set(value)
 
     def _vectors(self, observations: FeaturesAlong) -> list[Float[Array, "*batch time d"]]:
         return jnp.split(observations @ self.inputs.T, 3, axis=-1)
@@ -110,11 +106,10 @@ class Attention(AbstractDynamics[Memory]):
         """The read-outs of queries at the times `t`, of the rows `0, ..., t`."""
         q, k, v = (split_heads(x, self.heads) for x in (query, keys, values))
         ago = t[..., None] - jnp.arange(keys.shape[-2])
-        bias = self.bias[:, jnp.maximum(ago, 0)]
+        bias = jnp.where(ago >= 0, self.bias[:, jnp.maximum(ago, 0)], -jnp.inf)
         bias = bias[0] if self.heads == 1 else jnp.moveaxis(bias, 0, -3)
-        seen = ago >= 0 if self.heads == 1 else (ago >= 0)[..., None, :, :]
         scores = q @ k.mT / q.shape[-1] ** 0.5 + bias
-        return join_heads(jax.nn.softmax(jnp.where(seen, scores, -jnp.inf)) @ v, self.heads)
+        return join_heads(jax.nn.softmax(scores) @ v, self.heads)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,8 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from reference.errors import InputError
+
 
 def split_heads(x: Float[Array, "*batch time n"], heads: int) -> Array:
     """Splits the last axis into heads, and puts them before the time.
@@ -20,3 +22,16 @@ def join_heads(x: Array, heads: int) -> Float[Array, "*batch time n"]:
         return x
     x = jnp.swapaxes(x, -2, -3)
     return x.reshape(*x.shape[:-2], -1)
+
+
+def check_heads(name: str, size: int, heads: int) -> None:
+    """Refuses a size that does not divide into heads.
+
+    Raises:
+        InputError: if it does not.
+    """
+    if heads < 1 or size < heads or size % heads:
+        raise InputError(
+            f"{name} has d = {size} and {heads} heads, but d must be a multiple of the number of "
+            "heads"
+        )

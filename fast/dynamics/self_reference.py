@@ -11,10 +11,11 @@ from jax import lax
 from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
 
 from fast.dynamics.base import AbstractDynamics, Features, FeaturesAlong, ReadOut, ReadOutsAlong
+from fast.dynamics.heads import check_heads
 from fast.dynamics.links import SimplexLink, linked
 from fast.dynamics.residual import BlockOptions
 from fast.environments import AbstractEnvironment
-from reference.errors import InputError, check_choice
+from reference.errors import check_choice
 
 RATES = 4
 
@@ -63,11 +64,7 @@ class SelfReferential(AbstractDynamics[Float[Array, "*batch heads rows d_head"]]
     ):
         """Draws the weights; the entries of `psi` are of order one for features of that norm."""
         check_choice("SelfReferential", "link", link, SimplexLink)
-        if heads < 1 or size < heads or size % heads:
-            raise InputError(
-                f"SelfReferential has d = {size} and {heads} heads, but d must be a multiple of "
-                "the number of heads"
-            )
+        check_heads("SelfReferential", size, heads)
         d_head = size // heads
         embedding_key, start_key = jax.random.split(key)
         self.embedding = jax.random.normal(embedding_key, (size, features)) / norm

@@ -247,9 +247,9 @@ def _by_closed_form(task: Task, problem: ClosedForm[Any], p_b: Backward, too_lar
     by_state = dict(zip(states, (logs - log_z.value).tolist(), strict=True))
     check_drawn(drawn, by_state, "R / Z", f"make reward, log_z() and sample of {name} agree")
     if isinstance(task, CustomTask):
-        known = Target(problem, MOST_COMPARED, 0.0)
-        known.check_log_z(log_z_interval(log_z, f"{name}.log_z()"), f"{name}.log_z()", SAME_LOG_Z)
-        known.check_terminals(f"sample of {name}", [*states])
+        own, stated = Target(problem, MOST_COMPARED, 0.0), f"{name}.log_z()"
+        own.check_log_z(log_z_interval(log_z, stated), stated, SAME_LOG_Z)
+        own.check_terminals(f"sample of {name}", [*states])
         _check_seeds(problem, log_z)
     why = f"{too_large}; {name} draws exact samples without listing states"
     return Answer(

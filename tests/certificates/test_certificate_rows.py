@@ -36,7 +36,7 @@ def test_float32_rows_become_rationals_that_sum_to_one() -> None:
 
 
 def of_batch(read: Any) -> Any:
-    """What reads one row, where all actions are legal."""
+    """A reader of one row, made of one of batches; all actions are legal."""
     return lambda row, _: read(np.array([row]), np.ones((1, len(row)), bool))
 
 

@@ -172,7 +172,7 @@ class Instance(NamedTuple):
         return dict(zip(self.ends, self.enumeration.rewards, strict=True))
 
     def counts(self, labels: Iterable[Any]) -> npt.NDArray[np.int64]:
-        """How often each terminal state is among labels of them."""
+        """The number of labels that are of each terminal state."""
         times = Counter(labels)
         assert times.keys() <= set(self.ends)
         return np.array([times[label] for label in self.ends])

@@ -364,7 +364,7 @@ def test_every_loss_has_the_value_and_gradient_of_the_one_written_by_hand(
     small: Small, loss: str
 ) -> None:
     options: dict[str, Any] = {"subtb_lambda": 0.7} if loss == "subtb" else {}
-    given = LOSSES[loss](penalty="log-cosh", **options)
+    objective = LOSSES[loss](penalty="log-cosh", **options)
     environment, trajectories = small.environment, small.batch.trajectories
 
     def by_hand_at(step: float) -> float:
@@ -374,13 +374,13 @@ def test_every_loss_has_the_value_and_gradient_of_the_one_written_by_hand(
             chosen = np.asarray(residuals)[np.asarray(trajectories.active)]
             return float(np.mean([by_hand.log_cosh(r) for r in chosen]))
         steps = jax.tree.map(np.asarray, terms(evaluate, sampler.policy, environment, trajectories))
-        return float(by_definition(by_hand, given, steps, float(sampler.log_z)))
+        return float(by_definition(by_hand, objective, steps, float(sampler.log_z)))
 
     with jax.enable_x64(True):
         steps = terms(evaluate, small.sampler.policy, environment, trajectories)
         compiled = Compiled(loss_and_gradient)
-        value, log_z, by, *_ = compiled(given, environment, small.sampler, small.batch, KEY)
-        compiled(given, environment, moved(small, 0.1), small.batch, KEY)
+        value, log_z, by, *_ = compiled(objective, environment, small.sampler, small.batch, KEY)
+        compiled(objective, environment, moved(small, 0.1), small.batch, KEY)
         slope = flat(by) @ flat(eqx.filter(small.direction, eqx.is_inexact_array))
         # Central differences of float64: rounding and curvature of about 1e-9 each.
         difference = (by_hand_at(1e-5) - by_hand_at(-1e-5)) / 2e-5
