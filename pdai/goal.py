@@ -25,6 +25,8 @@ from reference.errors import InputError
 LOG, LEVEL = "rounds.json", 1e-6
 # Trajectories of a certificate, at most, and its seconds; the states of an exact one.
 SAMPLES, SECONDS, STATES = 1_000_000, 60.0, 100_000
+# The share of the steps asked for in the first round, which is enough for goals that are easy.
+FIRST = 1 / 4
 # A round helped if it leaves at most this share of the bound of the round before.
 HELPED = 0.7
 # Changes to try in turn, once longer training has stopped helping.
@@ -68,6 +70,7 @@ class _Plan(NamedTuple):
         changed = ", ".join(
             f"{name} {value if isinstance(value, str) else f'{value:,}'}"
             for name, value in self.options.items()
+            if name != "steps"
         )
         start = f"on from round {self.start}" if self.start else "from new parameters"
         return f"{start}, {changed}" if changed else start
@@ -166,10 +169,12 @@ def _check(config: TrainConfig) -> None:
 
 
 def _next(config: TrainConfig, rounds: Sequence[Mapping[str, Any]]) -> _Plan:
-    """The next round: longer training while that helps, then the next change."""
+    """The next round: some of the steps, all of them, more while that helps, the next change."""
     if not rounds:
-        return _Plan(0, {})
+        return _Plan(0, {"steps": max(1, round(FIRST * config.optimiser.steps))})
     last = rounds[-1]
+    if "steps" in last["options"]:
+        return _Plan(0, {})
     if not last["start"] or last["high"] <= HELPED * rounds[-2]["high"]:
         return _Plan(last["round"], last["options"])
     for change in CHANGES:
@@ -193,7 +198,8 @@ def _trained(config: TrainConfig, plan: _Plan, folder: Path, display: Display) -
     if not plan.start:
         # Twice the steps after a change, as there was time for them before.
         steps = config.optimiser.steps * (2 if plan.options else 1)
-        complete(config.changed(**plan.options, steps=steps, out=folder), display=display)
+        options = {"steps": steps, **plan.options, "out": folder}
+        complete(config.changed(**options), display=display)
     elif not folder.exists():
         before = Run(folder.with_name(f"round-{plan.start}"))
         # Exploration and annealing are over.

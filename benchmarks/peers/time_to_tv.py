@@ -9,14 +9,14 @@ with the defaults of `pdai train grid`. All are pinned to the cores that this pr
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from run import Process
 from tasks import TASKS, GridTask
 
-from benchmarks.harness import Table, machine, parser
-from benchmarks.time_to_tv import DISTANCES, curve, grid_distance, row_of
+from benchmarks.harness import Spread, Table, machine, parser
+from benchmarks.time_to_tv import DISTANCES, Curve, curve, grid_distance, row_of
 from fast.training import trainer
 
 # num_envs of `baselines/tb_hypergrid.py`, and batch_size of `train_hypergrid_simple.py`.
@@ -44,6 +44,11 @@ def peer_curve(
         yield spent, tv
 
 
+def compiling(curves: Sequence[Curve]) -> dict[str, str]:
+    """The seconds by which the first hundred steps, and what precedes them, exceed the second."""
+    return {"compiling, s": str(Spread([2 * one[0][0] - one[1][0] for one in curves]))}
+
+
 def main() -> None:
     """Prints a row for each task and library."""
     command = parser(__doc__)
@@ -58,12 +63,12 @@ def main() -> None:
         if not isinstance(task, GridTask) or not name.startswith(asked.only):
             continue
         options = {"task": "grid", "side": task.side, "dimension": task.dimension}
-        curves = []
+        curves: list[Curve] = []
         for seed in range(asked.seeds):
             # Each seed compiles anew, as it does with the others.
             trainer._programs.cache_clear()
             curves.append(list(curve(options, seed)))
-        table.add(row_of(name, "pdai", curves))
+        table.add(row_of(name, "pdai", curves) | compiling(curves))
         for library in BATCHES:
             if (folder := getattr(asked, library)) is None:
                 continue
@@ -72,7 +77,7 @@ def main() -> None:
                 list(peer_curve(worker, name, seed, asked.seconds)) for seed in range(asked.seeds)
             ]
             worker.close()
-            table.add(row_of(name, library, curves))
+            table.add(row_of(name, library, curves) | compiling(curves))
 
 
 if __name__ == "__main__":

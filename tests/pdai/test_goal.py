@@ -21,6 +21,10 @@ def record(number: int, start: int, high: float, **options: Any) -> dict[str, An
     return {"round": number, "start": start, "options": options, "high": high, "seconds": 1.0}
 
 
+FIRST = record(1, 0, 0.8, steps=25)
+LONGER = [FIRST, record(2, 0, 0.5), record(3, 2, 0.4)]
+
+
 @pytest.mark.long
 def test_rounds_go_on_until_tv_is_certified_and_the_log_says_how(tmp_path: Path) -> None:
     goal = train_until(CONFIG.changed(out=tmp_path / "goal"), QUIET)
@@ -29,7 +33,7 @@ def test_rounds_go_on_until_tv_is_certified_and_the_log_says_how(tmp_path: Path)
     assert goal.rounds == rounds
     assert rounds[-1]["high"] <= 0.004 < min([1.0, *(one["high"] for one in rounds[:-1])])
     assert len(rounds) > 1
-    assert [one["steps"] for one in rounds[:2]] == [100, 300]
+    assert [one["steps"] for one in rounds[:3]] == [25, 100, 300]
     assert goal.run.folder == tmp_path / "goal" / f"round-{len(rounds)}"
     assert float(pdai.certify(goal.run).interval.high) <= 0.004
 
@@ -45,7 +49,7 @@ def test_the_command_prints_the_rounds_and_fails_if_time_is_over(tmp_path: Path)
     words = ["train", "grid", "--side", "4", "--steps", "100", "--tv", "1e-4"]
     words += ["--tv-seconds", "1e-3", "--out", str(out)]
     done = answer(*words, cwd=tmp_path, expect=1)
-    assert "round 1, from new parameters: 100 steps" in done.stderr
+    assert "round 1, from new parameters: 25 steps" in done.stderr
     assert "not reached" in done.stdout + done.stderr
     again = answer("train", "--resume", str(out), cwd=tmp_path, expect=1)
     assert "round 1, from" not in again.stderr
@@ -54,14 +58,12 @@ def test_the_command_prints_the_rounds_and_fails_if_time_is_over(tmp_path: Path)
 @pytest.mark.parametrize(
     ("rounds", "plan"),
     [
-        ([], (0, {})),
-        ([record(1, 0, 0.5)], (1, {})),
-        ([record(1, 0, 0.5), record(2, 1, 0.3)], (2, {})),
-        ([record(1, 0, 0.5), record(2, 1, 0.4)], (0, {"table_rows": 65_536})),
-        (
-            [record(1, 0, 0.5), record(2, 1, 0.4), record(3, 0, 0.6, table_rows=65_536)],
-            (3, {"table_rows": 65_536}),
-        ),
+        ([], (0, {"steps": 25})),
+        ([FIRST], (0, {})),
+        ([FIRST, record(2, 0, 0.5)], (2, {})),
+        ([FIRST, record(2, 0, 0.5), record(3, 2, 0.3)], (3, {})),
+        (LONGER, (0, {"table_rows": 65_536})),
+        ([*LONGER, record(4, 0, 0.6, table_rows=65_536)], (4, {"table_rows": 65_536})),
         (
             [record(n, n - 1, 0.4, table_rows=9, anneal=1) for n in (1, 2)],
             (0, {"table_rows": 9, "anneal": 1, "order": "fixed", "replay": "annealed"}),
@@ -89,8 +91,7 @@ def test_what_comes_next_follows_from_the_log(rounds: Any, plan: Any) -> None:
 
 def test_a_dynamics_without_a_head_has_no_table() -> None:
     config = configure("graphs", tv=0.05)
-    rounds = [record(1, 0, 0.5), record(2, 1, 0.4)]
-    assert _next(config, rounds).options == {"anneal": 0.6}
+    assert _next(config, LONGER).options == {"anneal": 0.6}
 
 
 class _NoZ:
