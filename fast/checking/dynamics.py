@@ -108,7 +108,6 @@ def check_dynamics(
         InputError: at the first broken rule.
     """
     name = name or type(network).__name__
-    _check_markovian(name, network)
     uniform = Policy(Uniform(environment.actions), UniformBackward(), environment.actions)
     draws = uniforms(jax.random.key(seed), environment, BATCH[0] * BATCH[1])
     drawn, _ = sample_trajectories(uniform, environment, draws)
@@ -123,7 +122,11 @@ def check_dynamics(
         ulps = ULPS * seen.shape[-2] * max(1, parameters) ** 0.5
         least = ulps * float(np.finfo(np.float64).eps)
         remembers = _has_memory(seen, unrolled, drawn, least)
-        _check_markovian(name, network, remembers=remembers)
+        if network.is_markovian and remembers:
+            raise InputError(
+                f"{name}: is_markovian is True, but two histories of one state give different "
+                "outputs: leave it at False, or let unroll() read each state by itself"
+            )
         way = "read() after initial() and advance()"
         unroll_error = _compare(name, unrolled, stepwise, least, way)
         recall_error = _compare(name, unrolled, recalled, least, "recall() of record()")
@@ -144,22 +147,6 @@ def check_dynamics(
         rounding=rounding,
         tolerance=tolerance,
     )
-
-
-def _check_markovian(
-    name: str, network: AbstractDynamics[Any], *, remembers: bool | None = False
-) -> None:
-    """Checks that a network that claims to be Markovian has no latent, and remembers nothing."""
-    if network.is_markovian and jax.tree.leaves(network.initial()):
-        raise InputError(
-            f"{name}: is_markovian is True, but it has a latent: leave it at False, or derive from "
-            "AbstractMarkovian, whose latent is ()"
-        )
-    if network.is_markovian and remembers:
-        raise InputError(
-            f"{name}: is_markovian is True, but two histories of one state give different "
-            "outputs: leave it at False, or let unroll() read each state by itself"
-        )
 
 
 def _cast(network: AbstractDynamics[Any], dtype: Any) -> AbstractDynamics[Any]:

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from fast.dynamics.base import AbstractDynamics
@@ -83,7 +85,7 @@ def _named(factory: Callable[..., Any]) -> set[str]:
 
 
 def check_network(owner: str, network: Any, seen: Any, steps: int) -> None:
-    """Traces a network of the user's own along trajectories, twice, without computing anything.
+    """Checks a network of the user's own along trajectories, whatever its parameters are.
 
     Args:
         owner: its name.
@@ -92,8 +94,10 @@ def check_network(owner: str, network: Any, seen: Any, steps: int) -> None:
         steps: states along a trajectory.
 
     Raises:
-        InputError: if a method raises, or gives another shape, with no, one or two batch axes; or
-            if the two programs differ, as of a network that counts its calls, or draws from NumPy.
+        InputError: if a method raises, or gives another shape, with no, one or two batch axes; if
+            two traces give two programs, as of a network that counts its calls, or draws from
+            NumPy; if it claims to be Markovian and has a latent; or if the outputs of one history
+            depend on those beside it, as in batch normalisation.
     """
     # The wrappers are ours.
     network = network.dynamics if isinstance(network, WithHead) else network
@@ -102,6 +106,41 @@ def check_network(owner: str, network: Any, seen: Any, steps: int) -> None:
         name = f"{owner}, with {len(batch)} batch axes"
         observations = jax.eval_shape(partial(jnp.zeros, (*batch, steps, *seen.shape), seen.dtype))
         same_program(name, _along, name, batch, network, observations)
+    latent = eqx.filter_eval_shape(lambda made: made.initial(), network)
+    if network.is_markovian and jax.tree.leaves(latent):
+        raise InputError(
+            f"{owner}: is_markovian is True, but it has a latent: leave it at False, or derive "
+            "from AbstractMarkovian, whose latent is ()"
+        )
+    _check_alone(owner, network, seen)
+
+
+def _check_alone(owner: str, network: Any, seen: Any) -> None:
+    """Computes two batches that have one history in common; its outputs must be the same bits."""
+    rng = np.random.default_rng(0)
+
+    def drawn(leaf: Any) -> jax.Array:
+        is_float = jnp.issubdtype(leaf.dtype, jnp.floating)
+        values = rng.normal(size=leaf.shape) if is_float else np.zeros(leaf.shape)
+        return jnp.asarray(values, leaf.dtype)
+
+    @eqx.filter_jit
+    def outputs(network: Any, first: jax.Array, second: jax.Array) -> tuple[jax.Array, jax.Array]:
+        latent = network.initial(first.shape[:1])
+        later = network.advance(latent, second)
+        return network.read(latent, first), network.read(later, second)
+
+    # Policies are built in a trace, where nothing is computed otherwise.
+    with jax.ensure_compile_time_eval():
+        made, states = jax.tree.map(drawn, network), rng.normal(size=(2, 3, *seen.shape))
+        others = np.concatenate([states[:, :1], rng.normal(size=states.shape)[:, 1:]], 1)
+        one, two = (outputs(made, *jnp.asarray(x, seen.dtype)) for x in (states, others))
+        alike = [np.array_equal(a[0], b[0], equal_nan=True) for a, b in zip(one, two, strict=True)]
+    if not all(alike):
+        raise InputError(
+            f"{owner}: the outputs of a history depend on the others of its batch, so that it has "
+            "no distribution of its own: normalise over the features, not over the batch"
+        )
 
 
 def _along(owner: str, batch: tuple[int, ...], network: Any, observations: Any) -> Any:

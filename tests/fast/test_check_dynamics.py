@@ -108,6 +108,11 @@ test_control_a_broken_network_is_refused = refuses(
     ),
     (RemembersInUnroll(FEATURES), "is_markovian is True, but two histories"),
     (
+        # As batch normalisation does in training.
+        broken("Centred", visible=lambda _, latent: latent - latent.mean(0)),
+        "Centred: the outputs of a history depend on the others of its batch",
+    ),
+    (
         # As cells for one sample do.
         broken(
             "OneAtATime",
