@@ -5,6 +5,7 @@ certificates of all rounds fail with probability at most `LEVEL` together. `roun
 What a round does follows from the log, so a killed command goes on where it was.
 """
 
+import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,13 +15,14 @@ from typing import Any, NamedTuple
 from fast.runs.display import Display
 from fast.runs.files import new_folder
 from fast.runs.job import complete, resume
-from fast.runs.records import is_finished, read_json, write_json
+from fast.runs.records import BRING_BACK, SEAL, is_finished, read_json, write_json
 from fast.training.compose import TrainConfig, from_json, to_json
 from pdai.certifying.certify import certify
 from pdai.certifying.target import Target
 from pdai.run import Run
 from reference.certificates.statement import small
 from reference.errors import InputError
+from reference.files import read_file, sha256
 
 LOG, LEVEL = "rounds.json", 1e-6
 # Trajectories of a certificate, at most, and its seconds; the states of an exact one.
@@ -85,13 +87,24 @@ def train_until(config: TrainConfig, display: Display) -> Goal:
     _check(config)
     folder = config.folder()
     with new_folder(folder, "train") as partial:
-        write_json(partial / LOG, {"config": to_json(config), "rounds": []})
+        write_log(partial, {"config": to_json(config), "rounds": []})
     return go_on(folder, display)
 
 
 def is_goal(folder: Path) -> bool:
     """True if the folder is of a training towards a distance."""
     return (folder / LOG).is_file()
+
+
+def write_log(folder: Path, log: Mapping[str, Any]) -> None:
+    """Writes the log with its own digest, which `read_json` compares."""
+    digest = sha256(json.dumps(log, sort_keys=True).encode())
+    write_json(folder / LOG, {**log, "sha256": digest})
+
+
+def _seal(folder: Path, number: int) -> str:
+    """The digest of the seal of a round, which has those of its other files."""
+    return sha256(read_file(folder / f"round-{number}" / SEAL))
 
 
 def go_on(folder: Path, display: Display) -> Goal:
@@ -102,6 +115,13 @@ def go_on(folder: Path, display: Display) -> Goal:
     """
     log = read_json(folder / LOG)
     config, rounds = from_json(log["config"], str(folder / LOG)), log["rounds"]
+    for record in rounds:
+        number = record["round"]
+        # Logs of before have no seals.
+        if "seal" in record and record["seal"] != _seal(folder, number):
+            raise InputError(
+                f"{folder / f'round-{number}'} is another run than was certified: {BRING_BACK}"
+            )
     while not (why := _why_no_more(config, rounds)):
         number, plan = len(rounds) + 1, _next(config, rounds)
         run = _trained(config, plan, folder / f"round-{number}", display)
@@ -125,9 +145,10 @@ def go_on(folder: Path, display: Display) -> Goal:
             "high": float(made.interval.high),
             "level": made.level,
             "samples": made.samples,
+            "seal": _seal(folder, number),
         }
         rounds = [*rounds, record]
-        write_json(folder / LOG, {"config": log["config"], "rounds": rounds})
+        write_log(folder, {"config": log["config"], "rounds": rounds})
         print(f"round {number}, {plan.how}: {line(record)}", file=sys.stderr, flush=True)
     best = min(rounds, key=lambda record: record["high"])
     run = Run(folder / f"round-{best['round']}")

@@ -1,17 +1,19 @@
 """Training towards a distance: rounds, their log, resumption, and goals that cannot be shown."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import pdai
-from fast.training.compose import configure
-from pdai.goal import LEVEL, LOG, _next, go_on, is_goal, train_until
+from fast.runs.records import SEAL
+from fast.training.compose import configure, to_json
+from pdai.goal import LEVEL, LOG, _next, go_on, is_goal, train_until, write_log
 from pdai.show.progress import QUIET
 from tests.command_lines import answer
-from tests.refusals import refuses
+from tests.refusals import refused, refuses
 
 TINY = {"steps": 100, "parameters": 4_000, "batch": 16, "evaluations": 1}
 CONFIG = configure("grid", side=4, tv=0.004, **TINY)
@@ -38,8 +40,7 @@ def test_rounds_go_on_until_tv_is_certified_and_the_log_says_how(tmp_path: Path)
     assert float(pdai.certify(goal.run).interval.high) <= 0.004
 
     # A log without its last round, as after a kill: that round is read, certified, and as before.
-    cut = {**json.loads((tmp_path / "goal" / LOG).read_text()), "rounds": rounds[:-1]}
-    (tmp_path / "goal" / LOG).write_text(json.dumps(cut))
+    write_log(tmp_path / "goal", {"config": to_json(CONFIG), "rounds": rounds[:-1]})
     assert is_goal(tmp_path / "goal")
     assert go_on(tmp_path / "goal", QUIET).rounds == rounds
 
@@ -53,6 +54,17 @@ def test_the_command_prints_the_rounds_and_fails_if_time_is_over(tmp_path: Path)
     assert "not reached" in done.stdout + done.stderr
     again = answer("train", "--resume", str(out), cwd=tmp_path, expect=1)
     assert "round 1, from" not in again.stderr
+
+    # A lower bound in the log, or another run, would be printed as certified.
+    for path, old, words in (
+        (out / LOG, '"high": [^,]*', f"{LOG} was changed"),
+        (out / "round-1" / SEAL, '"law.npz": [^,]*', "round-1 is another run than was certified"),
+    ):
+        text = path.read_text()
+        path.write_text(re.sub(old, old.split()[0] + " 0", text))
+        refused(words, go_on, out, QUIET)
+        path.write_text(text)
+    assert not go_on(out, QUIET).reached
 
 
 @pytest.mark.parametrize(
