@@ -59,6 +59,8 @@ AROUND = " \t\r\n\"'\0\x1a\xa0\xad\u200b\u200c\u200d\u200e\u200f\u2060\u3000\ufe
 ROUNDED = re.compile(r"-?(?<!\d)\d+(\.\d*([eE][+-]?\d+)?|[eE][+-]?\d+)")
 ZEROS = re.compile(r"\+?(-?)0*(\d+)")
 COMPARED = 100_000
+# The error of a log-probability in float32, a sum over some steps, relative to one plus its size.
+ROUNDING = 2.0**-20
 LEAST, MOST = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
 
 
@@ -334,7 +336,8 @@ class LogProbSource(SamplerSource):
         gap = float(abs(total - 1))
         check_mass(float(total), f"the {len(labels):,} terminal states")
         off = f"the probabilities, as answered, are divided by their sum, 1 up to {at_most(gap)}"
-        if total < 1 - EXCESS:
+        spread = -math.fsum(float(p) * log for p, log in zip(values, logs, strict=True) if p)
+        if total < 1 - ROUNDING * (1 + spread):
             if abs(math.fsum(2.0**log for log in logs) - 1) <= EXCESS:
                 raise InputError(
                     f"the probabilities of all terminal states sum to {float(total):.6g}, and to 1 "
