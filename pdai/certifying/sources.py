@@ -225,8 +225,9 @@ class FunctionSource(SamplerSource):
 
     def exact(self, file: str | Path | None) -> ExactLaw:
         made = exact_sampler(self.rows, self.target.dag(), self.target.max_states)
+        findings = self.rows.findings()
         law = self._law(made, file, name_of(kind_of_problem(self.target.problem)))
-        return law._replace(notes=[*law.notes, *self.rows.findings()])
+        return law._replace(notes=[*law.notes, *findings])
 
     def walker(self) -> Walker:
         problem, options, dag = self.target.problem, self.options, None

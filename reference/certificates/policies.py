@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 
-from reference.certificates.rows import soft_row, unit_row
+from reference.certificates.rows import FLOAT32, soft_row, unit_row
 from reference.dag import PointedDAG
 from reference.errors import InputError, check_sequence, shown
 from reference.problems.base import AskedProblem
@@ -90,6 +90,8 @@ class ForwardRows:
         self.takes, self.gives = takes, gives
         self.is_markovian = takes in ("state", "states")
         self.largest_gap = 0.0
+        # For logits: whether rows are probabilities themselves, where that makes a difference.
+        self._are_rows = set[bool]()
         self._kept: dict[Hashable, Row] = {}
         self._name = getattr(policy, "__name__", type(policy).__name__)
         self._one = Asked("the sampler", self._name, policy, self._row)
@@ -112,7 +114,16 @@ class ForwardRows:
         return [self._kept[key] for key in keys]
 
     def findings(self) -> list[str]:
-        """The largest rounding of the sum of a row, as a sentence."""
+        """The largest rounding of the sum of a row, as a sentence.
+
+        Raises:
+            InputError: if every row of logits is seen to be one of probabilities.
+        """
+        if self._are_rows == {True}:
+            raise InputError(
+                f"{self._name} gives logits, but each of its rows is at least 0 and sums to 1, as "
+                "probabilities do: leave gives='logits' out, or shift the logits if they are meant"
+            )
         if not self.largest_gap:
             return []
         return [
@@ -147,7 +158,13 @@ class ForwardRows:
         children = self.graph.children(key if self.is_markovian else key[-1])
         what = Of("the row", key)
         if self.gives == "logits":
-            return Row.of(children, soft_row(_numbers(given, children, -math.inf, what), what))
+            numbers = _numbers(given, children, -math.inf, what)
+            soft = Row.of(children, soft_row(numbers, what))
+            # An even row means the same, and an indicator may be meant.
+            if min(numbers) < max(numbers) and not {0.0, 1.0} >= {*numbers}:
+                gap = abs(math.fsum(numbers) - 1)
+                self._are_rows.add(min(numbers) >= 0 and gap <= FLOAT32 * (len(numbers) + 2))
+            return soft
         numbers = _numbers(given, children, 0.0, what)
         values = unit_row(numbers, what)
         self.largest_gap = max(self.largest_gap, abs(math.fsum(numbers) - 1))

@@ -34,6 +34,21 @@ test_what_is_no_row_is_refused = refuses(
 )
 
 
+@pytest.mark.parametrize("regime", ["E", "Z"])
+def test_probabilities_that_are_called_logits_are_refused(regime: Any) -> None:
+    """TV of their softmax was certified: [0.1, 0.9] was [0.31, 0.69]."""
+    rows = {"probabilities": [0.1, 0.9], "indicator": [1, 0], "even": [0.5, 0.5], "logits": [1, 2]}
+    for name, row in rows.items():
+        asked = {"gives": "logits", "regime": regime, "samples": 64}
+        call = lambda row=row, asked=asked: pdai.certify(lambda s: row, Words, **asked)  # noqa: E731
+        if name == "probabilities":
+            refused("each of its rows is at least 0 and sums to 1, as probabilities do", call)
+        else:
+            assert call().regime == regime
+    first = pdai.certify(lambda s: [0.1, 0.9] if s else [0.1, 0.8], Words, gives="logits")
+    assert first.regime == "E"
+
+
 def centred(states: Any) -> Any:
     """A row that depends on those beside it, as in batch normalisation in training."""
     counts = np.array([s.count("a") for s in states])
