@@ -340,12 +340,13 @@ def write_solved(answer: Answer, folder: Path) -> Solved:
 def _report(answer: Answer) -> Report:
     best = float(np.sort(answer.log_rewards)[-MEAN_BEST:].mean())
     target, bound = answer.target, f"TV at most {at_most(answer.tv_bound)}, proved"
-    if isinstance(answer.recipe.task, CustomTask) and answer.recipe.way == "closed-form":
+    is_given = isinstance(answer.recipe.task, CustomTask) and answer.recipe.way == "closed-form"
+    if is_given:
         bound = "TV is 0 if the problem's log_z() and sample are right, which is not proved"
 
     def figures(law: Floats | None) -> Figures:
         tv = kl = None
-        if law is not None:
+        if law is not None and not is_given:
             some = target > 0
             with np.errstate(divide="ignore"):
                 terms = target[some] * (np.log(target[some]) - np.log(law[some]))
@@ -359,10 +360,10 @@ def _report(answer: Answer) -> Report:
         uniform=figures(answer.uniform),
         exact=figures(target),
         method="dynamic programming over all states" if listed else "the problem's closed form",
-        tv_kind="exact",
+        tv_kind="unknown" if is_given else "exact",
         log_z=answer.log_z.value,
         log_z_is_learned=False,
-        drawn=0,
+        drawn=DRAWN if is_given else 0,
         terminals=answer.terminals,
         notes=(bound, answer.recipe.why),
         expectations=tuple(

@@ -443,6 +443,10 @@ def test_what_is_no_graph_has_no_probability_in_a_closed_form(tmp_path: Path) ->
 def test_a_closed_form_of_ones_own_is_not_said_to_be_proved(tmp_path: Path) -> None:
     made = pdai.sampler(Coins(), out=tmp_path / "few")
     assert "which is not proved" in made.run.report.notes[0]
+    # A report said "TV 0 (exact)" of draws with TV 0.01, which 4,096 of them do not show.
+    assert (made.run.report.tv_kind, made.run.report.learned[0].tv) == ("unknown", None)
+    answer("report", str(tmp_path / "few"), "--out", "page.html", cwd=tmp_path)
+    assert "(exact" not in (tmp_path / "page.html").read_text()
     assert made.log_prob(["1" * 10]) == pytest.approx(10 * math.log(2 / 3))
     for other in ("2" * 10, "1" * 11):
         with pytest.raises(InputError, match=f"{other}' is no terminal state"):
