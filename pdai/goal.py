@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from fast.runs.display import Display
 from fast.runs.files import new_folder
 from fast.runs.job import complete, resume
+from fast.runs.loop import CHUNK
 from fast.runs.records import BRING_BACK, SEAL, is_finished, read_json, write_json
 from fast.training.compose import TrainConfig, from_json, to_json
 from pdai.certifying.certify import certify
@@ -155,6 +156,11 @@ def go_on(folder: Path, display: Display) -> Goal:
     return Goal(run, best["high"] <= config.run.tv, rounds, why)
 
 
+def first_steps(steps: int) -> int:
+    """The steps of the first round, in whole chunks, as a part of one is compiled by itself."""
+    return CHUNK * math.ceil(FIRST * steps / CHUNK)
+
+
 def line(record: Mapping[str, Any]) -> str:
     """A round in one line."""
     low, high = small(record["low"], down=True), small(record["high"], down=False)
@@ -192,7 +198,8 @@ def _check(config: TrainConfig) -> None:
 def _next(config: TrainConfig, rounds: Sequence[Mapping[str, Any]]) -> _Plan:
     """The next round: some of the steps, all of them, more while that helps, the next change."""
     if not rounds:
-        return _Plan(0, {"steps": max(1, round(FIRST * config.optimiser.steps))})
+        steps = first_steps(config.optimiser.steps)
+        return _Plan(0, {"steps": steps} if steps < config.optimiser.steps else {})
     last = rounds[-1]
     if "steps" in last["options"]:
         return _Plan(0, {})

@@ -5,7 +5,8 @@
 The hypergrids that all three have, by the rows of `benchmarks/time_to_tv.py`: TV of terminal cells
 is exact, from `p_F` in every cell. torchgfn trains as its own script for this task, with a learned
 `p_B` and clipped gradients; gfnx as `tasks.py` says, with the batch of its script; this project
-with the defaults of `pdai train grid`. All are pinned to the cores that this process may use.
+with the defaults of `pdai train grid`, and by the first round of its `--tv`. All are pinned to the
+cores that this process may use.
 """
 
 import os
@@ -18,6 +19,8 @@ from tasks import TASKS, GridTask
 from benchmarks.harness import Spread, Table, machine, parser
 from benchmarks.time_to_tv import DISTANCES, Curve, curve, grid_distance, row_of
 from fast.training import trainer
+from fast.training.compose import configure
+from pdai.goal import first_steps
 
 # num_envs of `baselines/tb_hypergrid.py`, and batch_size of `train_hypergrid_simple.py`.
 BATCHES = {"gfnx": 16, "torchgfn": 16}
@@ -63,12 +66,15 @@ def main() -> None:
         if not isinstance(task, GridTask) or not name.startswith(asked.only):
             continue
         options = {"task": "grid", "side": task.side, "dimension": task.dimension}
-        curves: list[Curve] = []
-        for seed in range(asked.seeds):
-            # Each seed compiles anew, as it does with the others.
-            trainer._programs.cache_clear()
-            curves.append(list(curve(options, seed)))
-        table.add(row_of(name, "pdai", curves) | compiling(curves))
+        default = configure(**options).optimiser.steps
+        ours = {"pdai": default, "pdai, first round of --tv": first_steps(default)}
+        for sampler, steps in ours.items():
+            curves: list[Curve] = []
+            for seed in range(asked.seeds):
+                # Each seed compiles anew, as it does with the others.
+                trainer._programs.cache_clear()
+                curves.append(list(curve({**options, "steps": steps}, seed)))
+            table.add(row_of(name, sampler, curves) | compiling(curves))
         for library in BATCHES:
             if (folder := getattr(asked, library)) is None:
                 continue

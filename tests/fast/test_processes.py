@@ -89,7 +89,7 @@ def assert_same_losses(one: Path, two: Path) -> None:
 
 
 # A client, on one device and on two, and an aggregate of it and another; replay on one device and
-# on eight, at a stretch and killed in between.
+# on four, at a stretch and killed in between.
 RUNS = """
 from pathlib import Path
 from fast.runs.job import complete, resume, train
@@ -106,8 +106,8 @@ for name, change in {
     "one": dict(parts=2, frozen=(Path("a"), Path("b")), loss="log_variance"),
     "two": dict(parts=2, frozen=(Path("a"), Path("b")), loss="log_variance", devices=2),
     "replay": dict(replay="annealed", anneal=0.6, batch=32, replay_share=0.25),
-    "replay-eight": dict(
-        replay="annealed", anneal=0.6, batch=32, replay_share=0.25, devices=8
+    "replay-four": dict(
+        replay="annealed", anneal=0.6, batch=32, replay_share=0.25, devices=4
     ),
 }.items():
     complete(config.changed(out=Path(name), **change))
@@ -173,11 +173,11 @@ def test_what_has_a_meaning_reaches_the_coordinator(monkeypatch: pytest.MonkeyPa
 )
 @pytest.mark.long
 def test_two_devices_train_and_aggregate_like_one(tmp_path: Path) -> None:
-    done = python("-c", RUNS, cwd=tmp_path, **machine(8))
+    done = python("-c", RUNS, cwd=tmp_path, **machine(4))
     assert done.returncode == 0, done.stderr
-    for one, two in (("one", "two"), ("a", "a-two"), ("replay", "replay-eight")):
+    for one, two in (("one", "two"), ("a", "a-two"), ("replay", "replay-four")):
         assert_same_losses(tmp_path / one, tmp_path / two)
-    whole, cut = (load_law(tmp_path / name)[0] for name in ("replay-eight", "replay-cut"))
+    whole, cut = (load_law(tmp_path / name)[0] for name in ("replay-four", "replay-cut"))
     assert cut.tobytes() == whole.tobytes()
 
 

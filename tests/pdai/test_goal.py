@@ -10,12 +10,21 @@ import pytest
 import pdai
 from fast.runs.records import SEAL
 from fast.training.compose import configure, to_json
-from pdai.goal import LEVEL, LOG, _next, go_on, is_goal, train_until, write_log
+from pdai.goal import (
+    LEVEL,
+    LOG,
+    _next,
+    first_steps,
+    go_on,
+    is_goal,
+    train_until,
+    write_log,
+)
 from pdai.show.progress import QUIET
 from tests.command_lines import answer
 from tests.refusals import refused, refuses
 
-TINY = {"steps": 100, "parameters": 4_000, "batch": 16, "evaluations": 1}
+TINY = {"steps": 200, "parameters": 4_000, "batch": 16, "evaluations": 1}
 CONFIG = configure("grid", side=4, tv=0.004, **TINY)
 
 
@@ -23,7 +32,7 @@ def record(number: int, start: int, high: float, **options: Any) -> dict[str, An
     return {"round": number, "start": start, "options": options, "high": high, "seconds": 1.0}
 
 
-FIRST = record(1, 0, 0.8, steps=25)
+FIRST = record(1, 0, 0.8, steps=100)
 LONGER = [FIRST, record(2, 0, 0.5), record(3, 2, 0.4)]
 
 
@@ -35,7 +44,7 @@ def test_rounds_go_on_until_tv_is_certified_and_the_log_says_how(tmp_path: Path)
     assert goal.rounds == rounds
     assert rounds[-1]["high"] <= 0.004 < min([1.0, *(one["high"] for one in rounds[:-1])])
     assert len(rounds) > 1
-    assert [one["steps"] for one in rounds[:3]] == [25, 100, 300]
+    assert [one["steps"] for one in rounds[:3]] == [100, 200, 600]
     assert goal.run.folder == tmp_path / "goal" / f"round-{len(rounds)}"
     assert float(pdai.certify(goal.run).interval.high) <= 0.004
 
@@ -47,10 +56,10 @@ def test_rounds_go_on_until_tv_is_certified_and_the_log_says_how(tmp_path: Path)
 
 def test_the_command_prints_the_rounds_and_fails_if_time_is_over(tmp_path: Path) -> None:
     out = tmp_path / "goal"
-    words = ["train", "grid", "--side", "4", "--steps", "100", "--tv", "1e-4"]
+    words = ["train", "grid", "--side", "4", "--steps", "200", "--tv", "1e-4"]
     words += ["--tv-seconds", "1e-3", "--out", str(out)]
     done = answer(*words, cwd=tmp_path, expect=1)
-    assert "round 1, from new parameters: 25 steps" in done.stderr
+    assert "round 1, from new parameters: 100 steps" in done.stderr
     assert "not reached" in done.stdout + done.stderr
     again = answer("train", "--resume", str(out), cwd=tmp_path, expect=1)
     assert "round 1, from" not in again.stderr
@@ -70,7 +79,7 @@ def test_the_command_prints_the_rounds_and_fails_if_time_is_over(tmp_path: Path)
 @pytest.mark.parametrize(
     ("rounds", "plan"),
     [
-        ([], (0, {"steps": 25})),
+        ([], (0, {"steps": 100})),
         ([FIRST], (0, {})),
         ([FIRST, record(2, 0, 0.5)], (2, {})),
         ([FIRST, record(2, 0, 0.5), record(3, 2, 0.3)], (3, {})),
@@ -99,6 +108,13 @@ def test_what_comes_next_follows_from_the_log(rounds: Any, plan: Any) -> None:
     following = _next(CONFIG, rounds)
     assert tuple(following) == plan
     assert ("order fixed" in following.how) == ("order" in plan[1])
+
+
+@pytest.mark.parametrize(("steps", "first"), [(100, 100), (101, 100), (5_000, 1_300)])
+def test_the_first_round_has_whole_chunks(steps: int, first: int) -> None:
+    assert first_steps(steps) == first
+    plan = _next(CONFIG.changed(steps=steps), [])
+    assert plan.options == ({"steps": first} if first < steps else {})
 
 
 def test_a_dynamics_without_a_head_has_no_table() -> None:
