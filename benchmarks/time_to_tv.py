@@ -142,7 +142,7 @@ def curves(
         spent += (time.process_time() - clock) / config.run.seeds
         distances = []
         for policy in map(state.policy, range(config.run.seeds)):
-            law = law_of(policy, environment, enumeration, final=False, seed=seed)
+            law = law_of(policy, environment, enumeration, final=True, seed=seed)
             distances.append(float(total_variation(law.probabilities.tolist(), target.tolist())))
         yield spent, distances
         clock = time.process_time()

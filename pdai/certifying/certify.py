@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from fractions import Fraction
 from functools import partial
+from os.path import isdir, isfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -48,7 +49,7 @@ from reference.certificates.state_texts import Outside
 from reference.certificates.statement import Certificate, Kind, Line, Regime, at_most
 from reference.certificates.sums import ExactPath
 from reference.certificates.walks import Sampler
-from reference.errors import InputError, TooLargeError, no_such
+from reference.errors import InputError, TooLargeError, no_such, shown
 from reference.files import sha256
 from reference.loading import as_problem, load_object
 from reference.problems.circuits import Circuit
@@ -223,7 +224,8 @@ def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource
         InputError: if it means none, or a problem is missing.
     """
     folder = getattr(what, "folder", what)
-    if isinstance(folder, str | Path) and Path(folder).is_dir():
+    # A text may be longer than the name of a file can be.
+    if isinstance(folder, str | Path) and isdir(folder):
         if problem is not None:
             raise InputError(
                 f"the run {str(folder)!r} has a problem of its own: leave --problem out"
@@ -249,7 +251,7 @@ def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource
     target = Target(own, options.max_states, options.seconds)
     if isinstance(what, str | Path):
         path = Path(what)
-        if str(path) == STDIN or path.is_file() or path.suffix in FILES:
+        if str(path) == STDIN or isfile(path) or path.suffix in FILES:
             return RecordSource(path, target)
     elif has_log_prob(what):
         return LogProbSource(LogProb.at(what), target)
@@ -259,8 +261,8 @@ def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource
         return SampleSource(what, target, options.samples)
     if isinstance(what, Path) or (isinstance(what, str) and ":" not in what):
         raise InputError(
-            f"there is no run folder and no file {str(what)!r} here: check the path; a sampler of "
-            "your own is named module:Name, such as my_module:policy"
+            f"there is no run folder and no file {shown(str(what))} here: check the path; a "
+            "sampler of your own is named module:Name, such as my_module:policy"
         )
     sampler = load_object(what, "sampler", "my_module:policy") if isinstance(what, str) else what
     if hasattr(sampler, "draw"):
@@ -480,8 +482,8 @@ def _sampled(
     elif isinstance(source, DrawingSource):
         # Their number is not fixed beforehand, so that this is no bound to be stated.
         _alone(source, source.ends, interval, options.level)
-    shown = interval, of, options.level, result.samples
-    return Certificate(known.regime, *shown, lines, notes)
+    summary = interval, of, options.level, result.samples
+    return Certificate(known.regime, *summary, lines, notes)
 
 
 def _alone(

@@ -201,6 +201,7 @@ def drawing(p_f: Any, p_b: Any = None, error: Any = None, ends: Any = ()) -> Any
     [
         ("r_mlp", "there is no run folder and no file 'r_mlp' here"),
         (Path("r_mlp"), "there is no run folder and no file 'r_mlp' here"),
+        ("r" * 5_000, r"no run folder and no file 'r+\.\.\. here"),
         (lambda: [0.5, 0.5], r"the sampler: <lambda>\(''\) raises TypeError, .* 0 positional"),
         (type("D", (), {"draw": lambda d, n, labels: [1]})(), "the answer of draw is .*be a Walks"),
         (type("D", (), {"draw": fails})(), r"D: draw\(\d+\) raises"),
