@@ -5,7 +5,6 @@ certificates of all rounds fail with probability at most `LEVEL` together. `roun
 What a round does follows from the log, so a killed command goes on where it was.
 """
 
-import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
@@ -88,19 +87,13 @@ def train_until(config: TrainConfig, display: Display) -> Goal:
     _check(config)
     folder = config.folder()
     with new_folder(folder, "train") as partial:
-        write_log(partial, {"config": to_json(config), "rounds": []})
+        write_json(partial / LOG, {"config": to_json(config), "rounds": []}, checksum=True)
     return go_on(folder, display)
 
 
 def is_goal(folder: Path) -> bool:
     """True if the folder is of a training towards a distance."""
     return (folder / LOG).is_file()
-
-
-def write_log(folder: Path, log: Mapping[str, Any]) -> None:
-    """Writes the log with its own digest, which `read_json` compares."""
-    digest = sha256(json.dumps(log, sort_keys=True).encode())
-    write_json(folder / LOG, {**log, "sha256": digest})
 
 
 def _seal(folder: Path, number: int) -> str:
@@ -149,7 +142,7 @@ def go_on(folder: Path, display: Display) -> Goal:
             "seal": _seal(folder, number),
         }
         rounds = [*rounds, record]
-        write_log(folder, {"config": log["config"], "rounds": rounds})
+        write_json(folder / LOG, {"config": log["config"], "rounds": rounds}, checksum=True)
         print(f"round {number}, {plan.how}: {line(record)}", file=sys.stderr, flush=True)
     best = min(rounds, key=lambda record: record["high"])
     run = Run(folder / f"round-{best['round']}")

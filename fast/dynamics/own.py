@@ -124,23 +124,25 @@ def _check_alone(owner: str, network: Any, seen: Any) -> None:
         values = rng.normal(size=leaf.shape) if is_float else np.zeros(leaf.shape)
         return jnp.asarray(values, leaf.dtype)
 
-    @eqx.filter_jit
-    def outputs(network: Any, first: jax.Array, second: jax.Array) -> tuple[jax.Array, jax.Array]:
-        latent = network.initial(first.shape[:1])
-        later = network.advance(latent, second)
-        return network.read(latent, first), network.read(later, second)
-
     # Policies are built in a trace, where nothing is computed otherwise.
     with jax.ensure_compile_time_eval():
         made, states = jax.tree.map(drawn, network), rng.normal(size=(2, 3, *seen.shape))
         others = np.concatenate([states[:, :1], rng.normal(size=states.shape)[:, 1:]], 1)
-        one, two = (outputs(made, *jnp.asarray(x, seen.dtype)) for x in (states, others))
+        one, two = (_two_outputs(made, *jnp.asarray(x, seen.dtype)) for x in (states, others))
         alike = [np.array_equal(a[0], b[0], equal_nan=True) for a, b in zip(one, two, strict=True)]
     if not all(alike):
         raise InputError(
             f"{owner}: the outputs of a history depend on the others of its batch, so that it has "
             "no distribution of its own: normalise over the features, not over the batch"
         )
+
+
+# In the module, so that a network that is built again is not compiled again.
+@eqx.filter_jit
+def _two_outputs(network: Any, first: jax.Array, second: jax.Array) -> tuple[jax.Array, jax.Array]:
+    latent = network.initial(first.shape[:1])
+    later = network.advance(latent, second)
+    return network.read(latent, first), network.read(later, second)
 
 
 def _along(owner: str, batch: tuple[int, ...], network: Any, observations: Any) -> Any:

@@ -64,16 +64,21 @@ def read_json(path: Path) -> dict[str, Any]:
         raise InputError(f"{path} cannot be read ({error}): train again") from None
     if not isinstance(data, dict):
         raise InputError(f"{path} is not a JSON object: train again")
-    # Runs that are older than seals have a checksum in each object.
+    # Logs of goals, and runs that are older than seals, have a checksum in each object.
     digest = data.pop("sha256", None)
-    if digest not in (None, sha256(json.dumps(data, sort_keys=True).encode())):
+    if digest not in (None, _checksum(data)):
         raise InputError(f"{path} was changed: {BRING_BACK}")
     return data
 
 
-def write_json(path: Path, data: dict[str, Any]) -> None:
-    """Writes a JSON object, all or nothing."""
+def write_json(path: Path, data: dict[str, Any], *, checksum: bool = False) -> None:
+    """Writes a JSON object, all or nothing, if asked with a checksum that `read_json` compares."""
+    data = {**data, "sha256": _checksum(data)} if checksum else data
     replace_file(path, (json.dumps(data, indent=2) + "\n").encode())
+
+
+def _checksum(data: dict[str, Any]) -> str:
+    return sha256(json.dumps(data, sort_keys=True).encode())
 
 
 def seal_run(folder: Path) -> None:

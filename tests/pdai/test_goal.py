@@ -8,18 +8,9 @@ from typing import Any
 import pytest
 
 import pdai
-from fast.runs.records import SEAL
+from fast.runs.records import SEAL, write_json
 from fast.training.compose import configure, to_json
-from pdai.goal import (
-    LEVEL,
-    LOG,
-    _next,
-    first_steps,
-    go_on,
-    is_goal,
-    train_until,
-    write_log,
-)
+from pdai.goal import LEVEL, LOG, _next, first_steps, go_on, is_goal, train_until
 from pdai.show.progress import QUIET
 from tests.command_lines import answer
 from tests.refusals import refused, refuses
@@ -49,7 +40,8 @@ def test_rounds_go_on_until_tv_is_certified_and_the_log_says_how(tmp_path: Path)
     assert float(pdai.certify(goal.run).interval.high) <= 0.004
 
     # A log without its last round, as after a kill: that round is read, certified, and as before.
-    write_log(tmp_path / "goal", {"config": to_json(CONFIG), "rounds": rounds[:-1]})
+    log = {"config": to_json(CONFIG), "rounds": rounds[:-1]}
+    write_json(tmp_path / "goal" / LOG, log, checksum=True)
     assert is_goal(tmp_path / "goal")
     assert go_on(tmp_path / "goal", QUIET).rounds == rounds
 
