@@ -148,26 +148,6 @@ def curves(
         clock = time.process_time()
 
 
-def grid_distance(cells: Floats, log_rewards: Floats, log_p_f: Floats) -> float:
-    """TV of the cells where a policy stops to the normalised rewards.
-
-    Args:
-        cells: all cells, in the order of C.
-        log_rewards: their log rewards.
-        log_p_f: `log p_F` of a step along each axis and of the stop, a row per cell.
-    """
-    side, axes = int(cells.max()) + 1, cells.shape[1]
-    flow, p_f = np.zeros(len(cells)), np.exp(log_p_f)
-    flow[0] = 1
-    for total in range(axes * (side - 1)):
-        here = np.flatnonzero(cells.sum(1) == total)
-        for axis in range(axes):
-            goes = here[cells[here, axis] < side - 1]
-            np.add.at(flow, goes + side ** (axes - 1 - axis), flow[goes] * p_f[goes, axis])
-    target = np.exp(log_rewards - log_rewards.max())
-    return float(np.abs(flow * p_f[:, -1] - target / target.sum()).sum() / 2)
-
-
 def solved(options: Mapping[str, Any]) -> float:
     """Processor seconds of `pdai.solve`, whose TV is zero up to its certified rounding."""
     clock = time.process_time()

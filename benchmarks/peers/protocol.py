@@ -7,7 +7,38 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import tasks
 from tasks import TASKS, Task
+
+
+def distance(steps: Any) -> float:
+    """TV of where a policy ends to the normalised rewards, by all steps that it can take.
+
+    Equal states are one, and every end is met after one number of steps.
+
+    Args:
+        steps: a library's, as `pdai.adapters.stepping.Steps`.
+    """
+    states, mass = steps.start(1), np.ones(1)
+    law: list[float] = []
+    log_rewards: list[float] = []
+    while len(mass):
+        logits = steps.forward(states)
+        at, actions = np.nonzero(np.asarray(logits.mask))
+        flow = mass[at] * logits.rows(np.ones(len(mass), bool))[at, actions]
+        after, ended, _ = steps.move(steps.take(states, at), actions, np.ones(len(at), bool))
+        number: dict[Any, int] = {}
+        nodes = zip(steps.keys(after), np.asarray(ended).tolist(), strict=True)
+        which = [number.setdefault(node, len(number)) for node in nodes]
+        _, first = np.unique(which, return_index=True)
+        mass, stops = np.bincount(which, flow), np.asarray(ended)[first]
+        if stops.any():
+            law += mass[stops].tolist()
+            log_rewards += np.asarray(steps.ends(steps.take(after, first[stops]))[1]).tolist()
+        states, mass = steps.take(after, first[~stops]), mass[~stops]
+    target = np.exp(np.array(log_rewards) - max(log_rewards))
+    return float(np.abs(law - target / target.sum()).sum() / 2)
 
 
 class Worker(ABC):
@@ -48,18 +79,22 @@ class Worker(ABC):
         """GFLOP/s of (batch x 256) times (256 x 256) in float32, where it is measured."""
         raise NotImplementedError
 
-    def log_p_f(self, cells: list[list[int]]) -> list[list[float]]:
-        """`log p_F` of the actions in cells of a grid: a step along each axis, and the stop."""
+    def steps(self) -> Any:
+        """Its steps by the trained policy, of the adapter for samplers of the library."""
         raise NotImplementedError
 
     # Requests
 
-    def begin(self, task: str, batch: int, seed: int) -> float:
-        """Builds with a seed, as the library's own script; the processor seconds of it."""
+    def begin(self, kind: str, fields: list[Any], batch: int, seed: int) -> float:
+        """Builds a task as the library's own script, from a seed; the processor seconds of it."""
         started = time.process_time()
         self.seed, self.script = seed, True
-        self.build(TASKS[task], batch)
+        self.build(getattr(tasks, kind)(*fields), batch)
         return time.process_time() - started
+
+    def tv(self) -> float:
+        """The distance of what it has trained to the target."""
+        return distance(self.steps())
 
     def go_on(self, steps: int) -> float:
         """Trains by steps that are a multiple of a hundred; the processor seconds of it."""

@@ -66,11 +66,8 @@ def command(name: str, python: str) -> list[str]:
 
 
 def environment(name: str) -> dict[str, str]:
-    """Its environment variables: ours is imported from this checkout."""
-    variables = dict(os.environ)
-    variables.pop("PYTHONPATH", None)
-    if name == OURS:
-        variables["PYTHONPATH"] = str(ROOT)
+    """Its environment variables: this project, with its adapters, is that of this checkout."""
+    variables = {**os.environ, "PYTHONPATH": str(ROOT)}
     if name.endswith("flat"):
         variables["GFNX_FLAT"] = "1"
     return variables

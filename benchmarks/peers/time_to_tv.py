@@ -2,48 +2,57 @@
 
     python benchmarks/peers/time_to_tv.py --gfnx ENV --torchgfn ENV [--seeds 3] [--seconds 20]
 
-The hypergrids that all three have, by the rows of `benchmarks/time_to_tv.py`: TV of terminal cells
-is exact, from `p_F` in every cell. torchgfn trains as its own script for this task, with a learned
-`p_B` and clipped gradients; gfnx as `tasks.py` says, with the batch of its script; this project
-with the defaults of `pdai train grid`, and by the first round of its `--tv`. All are pinned to the
-cores that this process may use.
+Tasks that all three have, by the rows of `benchmarks/time_to_tv.py`: TV of terminal states is
+exact, from `p_F` in every state. The others train as their own scripts do, this project with the
+defaults of `pdai train`, and by the first round of its `--tv`. All are pinned to the cores that
+this process may use.
 """
 
 import os
 from collections.abc import Iterator, Sequence
 
-import numpy as np
 from run import Process
-from tasks import TASKS, GridTask
+from tasks import TASKS, BitTask, Task
 
+from benchmarks.certify.cases import six6_task
 from benchmarks.harness import Spread, Table, machine, parser
-from benchmarks.time_to_tv import DISTANCES, Curve, curve, grid_distance, row_of
+from benchmarks.time_to_tv import DISTANCES, Curve, curve, row_of
 from fast.training import trainer
 from fast.training.compose import configure
 from pdai.goal import first_steps
 
-# num_envs of `baselines/tb_hypergrid.py`, and batch_size of `train_hypergrid_simple.py`.
-BATCHES = {"gfnx": 16, "torchgfn": 16}
+# num_envs of the scripts of gfnx, and batch_size of those of torchgfn.
+BATCH, PEERS = 16, ("gfnx", "torchgfn")
+
+
+def tasks() -> dict[str, tuple[Task, dict[str, object]]]:
+    """Each task as the others have it, and its options here."""
+    options = {"task": "bits", "length": 16, "word": 4}
+    ours = configure(**options).task.make_problem()
+    modes = tuple(tuple(map(int, mode)) for mode in ours.modes)
+    bits = BitTask(4, 4, modes, float(ours.exponent))
+    return {
+        "hypergrid 16^2": (TASKS["hypergrid 16^2"], {"task": "grid", "side": 16}),
+        "hypergrid 8^4": (TASKS["hypergrid 8^4"], {"task": "grid", "side": 8, "dimension": 4}),
+        "SIX6, left to right": (six6_task(), {"task": "six6", "build": "append"}),
+        "bits 16, words of 4": (bits, options),
+    }
 
 
 def peer_curve(
-    worker: Process, name: str, seed: int, limit: float
+    worker: Process, task: Task, seed: int, limit: float
 ) -> Iterator[tuple[float, float]]:
     """Processor seconds and TV, at powers of two times a hundred steps.
 
     No more steps after the limit, or below the least distance.
     """
-    task = TASKS[name]
-    assert isinstance(task, GridTask)
-    cells = np.indices((task.side,) * task.dimension).reshape(task.dimension, -1).T
-    spent, step, tv = worker.ask("begin", task=name, batch=BATCHES[worker.name], seed=seed), 0, 1.0
-    log_rewards = np.array(worker.ask("log_rewards", terminals=cells.tolist()))
+    spent = worker.ask("begin", kind=type(task).__name__, fields=list(task), batch=BATCH, seed=seed)
+    step, tv = 0, 1.0
     while spent < limit and tv >= DISTANCES[-1]:
         more = max(100, step)
         spent += worker.ask("go_on", steps=more)
         step += more
-        rows = np.array(worker.ask("log_p_f", cells=cells.tolist()))
-        tv = grid_distance(cells, log_rewards, rows)
+        tv = worker.ask("tv")
         yield spent, tv
 
 
@@ -62,10 +71,9 @@ def main() -> None:
     command.add_argument("--seconds", type=float, default=20, help="no more steps after these")
     asked = command.parse_args()
     table = Table("python benchmarks/peers/time_to_tv.py", asked.out, machine("jax"))
-    for name, task in TASKS.items():
-        if not isinstance(task, GridTask) or not name.startswith(asked.only):
+    for name, (task, options) in tasks().items():
+        if not name.startswith(asked.only):
             continue
-        options = {"task": "grid", "side": task.side, "dimension": task.dimension}
         default = configure(**options).optimiser.steps
         ours = {"pdai": default, "pdai, first round of --tv": first_steps(default)}
         for sampler, steps in ours.items():
@@ -75,12 +83,12 @@ def main() -> None:
                 trainer._programs.cache_clear()
                 curves.append(list(curve({**options, "steps": steps}, seed)))
             table.add(row_of(name, sampler, curves) | compiling(curves))
-        for library in BATCHES:
+        for library in PEERS:
             if (folder := getattr(asked, library)) is None:
                 continue
             worker = Process(library, f"{folder}/bin/python", os.sched_getaffinity(0))
             curves = [
-                list(peer_curve(worker, name, seed, asked.seconds)) for seed in range(asked.seeds)
+                list(peer_curve(worker, task, seed, asked.seconds)) for seed in range(asked.seeds)
             ]
             worker.close()
             table.add(row_of(name, library, curves) | compiling(curves))

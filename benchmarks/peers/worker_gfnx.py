@@ -10,7 +10,7 @@ this alone. Steps run in one compiled loop, as in its scripts, without their cal
 import importlib.metadata
 import os
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import gfnx
@@ -27,6 +27,7 @@ from tasks import (
     HIDDEN,
     LEARNING_RATE,
     LOG_Z_LEARNING_RATE,
+    BitTask,
     DagTask,
     GridTask,
     IsingTask,
@@ -35,6 +36,33 @@ from tasks import (
 )
 
 FLAT = os.environ.get("GFNX_FLAT") == "1"
+
+
+class Script(NamedTuple):
+    """Settings of a training.
+
+    Attributes:
+        rate: of the network.
+        log_z_rate: of log Z.
+        explored: the share of rows that are uniform at first.
+        until: the step from which none are.
+        backward: whether `p_B` is learned.
+    """
+
+    rate: float = LEARNING_RATE
+    log_z_rate: float = LOG_Z_LEARNING_RATE
+    explored: float = 0.0
+    until: int = 1
+    backward: bool = False
+
+
+# `baselines/configs/tb_hypergrid.yaml` and `tb_tfbind.yaml`; of `tb_bitseq.yaml`, whose network is
+# a transformer, the rates alone, as its share of rows is 1/1000.
+SCRIPTS = {
+    GridTask: Script(explored=0.1, until=30_000, backward=True),
+    TableTask: Script(5e-4, 5e-2, explored=1.0, until=50_000),
+    BitTask: Script(log_z_rate=5e-2),
+}
 
 
 class ExactBands(GeneralHypergridRewardModule):
@@ -143,8 +171,11 @@ class Gfnx(Worker):
                 return jax.nn.one_hot(observation[1:], values + 1).reshape(-1)
 
         self.env, self.env_params = env, env_params
+        script = SCRIPTS[type(task)] if self.script else Script()
+        forwards, backwards = env.action_space.n, env.backward_action_space.n
+        outputs = forwards + backwards * script.backward
         network = eqx.nn.MLP(
-            features, env.action_space.n, HIDDEN[0], len(HIDDEN), key=jax.random.PRNGKey(self.seed)
+            features, outputs, HIDDEN[0], len(HIDDEN), key=jax.random.PRNGKey(self.seed)
         )
         params, static = eqx.partition(network, eqx.is_array)
 
@@ -154,23 +185,29 @@ class Gfnx(Worker):
                 {"network": jax.tree.map(lambda _: "network", params), "log_z": "log_z"},
             )
 
-        uniform = jnp.zeros(env.backward_action_space.n)
+        def both(params: Any, observation: jax.Array) -> jax.Array:
+            row = eqx.combine(params, static)(encode(observation))
+            return row if script.backward else jnp.concatenate([row, jnp.zeros(backwards)])
 
-        def logits(params: Any, observation: jax.Array) -> jax.Array:
-            return eqx.combine(params, static)(encode(observation))
-
-        self.logits = logits
+        self.logits = lambda params, observation: both(params, observation)[:forwards]
 
         def policy(key: Any, observations: Any, params: Any) -> tuple[Any, Any]:
-            forward = jax.vmap(lambda x: logits(params, x))(observations)
-            backward = jnp.broadcast_to(uniform, (batch, *uniform.shape))
+            network, explored = params
+            rows = jax.vmap(lambda x: both(network, x))(observations)
+            forward, backward = rows[:, :forwards], rows[:, forwards:]
+            if script.explored:
+                # The rollout draws actions by the key itself.
+                uniform = jax.random.bernoulli(jax.random.split(key)[1], explored, (batch, 1))
+                forward = jnp.where(uniform, 0.0, forward)
             return forward, {"forward_logits": forward, "backward_logits": backward}
 
-        def rollout(key: Any, params: Any) -> tuple[Any, Any]:
-            return gfnx.utils.forward_rollout(key, batch, policy, params, env, env_params)
+        def rollout(key: Any, params: Any, explored: Any = 0.0) -> tuple[Any, Any]:
+            return gfnx.utils.forward_rollout(
+                key, batch, policy, (params, explored), env, env_params
+            )
 
         def evaluate(params: Any, observations: jax.Array) -> jax.Array:
-            row = lambda x: logits(params, x)  # noqa: E731
+            row = lambda x: both(params, x)  # noqa: E731
             if not FLAT:
                 return jax.vmap(jax.vmap(row))(observations)
             rows = observations.reshape(-1, *observations.shape[2:])
@@ -180,7 +217,8 @@ class Gfnx(Worker):
             over_time = lambda f: jax.vmap(f, (1, None), 1)  # noqa: E731
             states, actions = trajectories.state, trajectories.action
             invalid = over_time(env.get_invalid_mask)(states, env_params)
-            scores = gfnx.utils.mask_logits(evaluate(learned["network"], trajectories.obs), invalid)
+            rows = evaluate(learned["network"], trajectories.obs)
+            scores = gfnx.utils.mask_logits(rows[..., :forwards], invalid)
             taken = jnp.take_along_axis(jax.nn.log_softmax(scores), actions[..., None], -1)[..., 0]
             log_p_f = jnp.where(trajectories.pad, 0.0, taken).sum(1)
 
@@ -190,7 +228,7 @@ class Gfnx(Worker):
                 before, actions[:, :-1], after, env_params
             )
             invalid = over_time(env.get_invalid_backward_mask)(after, env_params)
-            scores = gfnx.utils.mask_logits(jnp.broadcast_to(uniform, invalid.shape), invalid)
+            scores = gfnx.utils.mask_logits(rows[:, 1:, forwards:], invalid)
             taken = jnp.take_along_axis(jax.nn.log_softmax(scores), backward_action[..., None], -1)[
                 ..., 0
             ]
@@ -199,12 +237,13 @@ class Gfnx(Worker):
             return optax.losses.squared_error(learned["log_z"] + log_p_f, target).mean()
 
         def one_step(optimizer: Any, state: Any, _: None) -> tuple[Any, jax.Array]:
-            key, learned, optimizer_state = state
+            key, learned, optimizer_state, steps = state
             key, sample_key = jax.random.split(key)
-            trajectories, _ = rollout(sample_key, learned["network"])
+            explored = script.explored * jnp.maximum(0.0, 1 - steps / script.until)
+            trajectories, _ = rollout(sample_key, learned["network"], explored)
             loss, gradient = jax.value_and_grad(loss_of)(learned, trajectories)
             updates, optimizer_state = optimizer.update(gradient, optimizer_state, learned)
-            return (key, optax.apply_updates(learned, updates), optimizer_state), loss
+            return (key, optax.apply_updates(learned, updates), optimizer_state, steps + 1), loss
 
         def sample(params: Any, keys: Any) -> jax.Array:
             def one(key: Any) -> tuple[jax.Array, jax.Array]:
@@ -221,10 +260,10 @@ class Gfnx(Worker):
             )
 
         learned = {"network": params, "log_z": jnp.zeros(())}
-        optimizer_state = make_optimizer(LEARNING_RATE, LOG_Z_LEARNING_RATE).init(learned)
-        self.state = (jax.random.PRNGKey(1_000 * self.seed + 1), learned, optimizer_state)
-        self.make_advance = make_advance
-        self.advance = make_advance(LEARNING_RATE, LOG_Z_LEARNING_RATE)
+        rates = script.rate, script.log_z_rate
+        optimizer_state = make_optimizer(*rates).init(learned)
+        self.state = (jax.random.PRNGKey(1_000 * self.seed + 1), learned, optimizer_state, 0)
+        self.make_advance, self.advance = make_advance, make_advance(*rates)
         self.draw = jax.jit(sample)
         self.key = jax.random.PRNGKey(2)
         return sum(leaf.size for leaf in jax.tree.leaves(params))
@@ -241,13 +280,17 @@ class Gfnx(Worker):
         lengths, _ = self.draw(self.state[1]["network"], jax.random.split(key, batches))
         return float(lengths)
 
-    def log_p_f(self, cells: list[list[int]]) -> list[list[float]]:
-        state = self.env.get_init_state(len(cells)).replace(state=jnp.array(cells))
-        observations = self.env.get_obs(state, self.env_params)
-        scores = jax.vmap(lambda x: self.logits(self.state[1]["network"], x))(observations)
-        invalid = self.env.get_invalid_mask(state, self.env_params)
-        rows = jax.nn.log_softmax(gfnx.utils.mask_logits(scores, invalid))
-        return rows.tolist()  # type: ignore[no-any-return]
+    def steps(self) -> Any:
+        from pdai.adapters.gfnx import sampler
+
+        network = self.state[1]["network"]
+        logits = jax.vmap(lambda observation: self.logits(network, observation))
+        return sampler(self.env, self.env_params, logits).steps
+
+    def tv(self) -> float:
+        # Else each number of states would be compiled again for each policy.
+        with jax.disable_jit():
+            return super().tv()
 
     def log_rewards(self, terminals: list[list[int]]) -> list[float]:
         state = self.env.get_init_state(len(terminals))

@@ -1,4 +1,4 @@
-"""torchgfn, as in its own `train_hypergrid_simple.py`, without printing and validation."""
+"""torchgfn, as in its `train_hypergrid_simple.py` and scripts for bits, without validation."""
 
 import importlib.metadata
 import os
@@ -101,7 +101,7 @@ class Torchgfn(Worker):
             backward, actions, preprocessor=preprocessor, is_backward=True
         )
         self.gflownet = TBGFlowNet(pf=p_f, pb=p_b, init_logZ=0.0)
-        self.sampler, self.p_f = Sampler(p_f), p_f
+        self.sampler = Sampler(p_f)
         self.optimizer = torch.optim.Adam(self.gflownet.pf_pb_parameters(), lr=LEARNING_RATE)
         self.optimizer.add_param_group(
             {"params": self.gflownet.logz_parameters(), "lr": LOG_Z_LEARNING_RATE}
@@ -137,11 +137,10 @@ class Torchgfn(Worker):
                 total += float(trajectories.terminating_idx.float().mean())
         return total / batches
 
-    def log_p_f(self, cells: list[list[int]]) -> list[list[float]]:
-        states = self.env.states_from_tensor(torch.tensor(cells))
-        with torch.no_grad():
-            scores = self.p_f(states).masked_fill(~states.forward_masks, -torch.inf)
-        return scores.double().log_softmax(-1).tolist()
+    def steps(self) -> Any:
+        from pdai.adapters.torchgfn import sampler
+
+        return sampler(self.env, self.gflownet).steps
 
     def log_rewards(self, terminals: list[list[int]]) -> list[float]:
         states = self.env.states_from_tensor(torch.tensor(terminals))

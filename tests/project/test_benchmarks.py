@@ -22,6 +22,7 @@ import numpy as np
 import pytest
 from jax import lax
 
+import pdai
 from benchmarks import gpu_program
 from benchmarks.bare_samples import SAMPLERS, SMALL, draw, errors
 from benchmarks.harness import Spread, Table, in_turns, ratios
@@ -37,17 +38,11 @@ from benchmarks.time_to_tv import (
     chains_of,
     coordinates,
     gibbs,
-    grid_distance,
     metropolis,
 )
-from fast.dynamics.markov import Uniform
-from fast.environments import make_environment
 from fast.laws.enumeration import enumerate_environment
-from fast.laws.terminal_law import exact_law, target_law, uniform_law
-from fast.policies.backward import UniformBackward
-from fast.policies.policy import Policy
+from fast.laws.terminal_law import uniform_law
 from reference.errors import InputError
-from reference.metrics import total_variation
 from reference.problems import (
     Cell,
     Grid,
@@ -56,6 +51,8 @@ from reference.problems import (
     enumerate_dag,
     enumerate_rewards,
 )
+from tests.certificates.problems import GRID
+from tests.certificates.test_adapters import ForeignGrid, foreign
 from tests.project.test_layering import REFUSING
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -416,14 +413,10 @@ def test_every_chain_comes_to_the_target(problem: Any) -> None:
     assert abs(uniform_law(enumeration) - target).sum() > 0.1
 
 
-def test_distance_of_a_grid_sampler_from_its_rows_is_the_exact_one() -> None:
-    problem = Grid(3, 2)
-    environment = make_environment(problem)
-    enumeration = enumerate_environment(problem, environment)
-    law = exact_law(Policy(Uniform(3), UniformBackward(), 3), enumeration, float64=True)
-    cells = np.indices((3, 3)).reshape(2, -1).T
-    rewards = [math.log(problem.reward(Cell(tuple(cell), True))) for cell in cells.tolist()]
-    legal = np.hstack([cells < 2, np.ones((9, 1), bool)])
-    rows = np.log(np.where(legal, 1 / legal.sum(1, keepdims=True), 1e-300))
-    exact = total_variation(law.probabilities.tolist(), target_law(enumeration).tolist())
-    assert grid_distance(cells, np.array(rewards), rows) == pytest.approx(float(exact), rel=1e-9)
+def test_distance_by_a_library_s_steps_is_the_exact_one(cases: Any) -> None:
+    from protocol import distance
+
+    exact = pdai.certify(foreign(), GRID, max_states=18).tv
+    assert exact is not None
+    # Rewards of a library are in float32.
+    assert distance(ForeignGrid()) == pytest.approx(float(exact), rel=1e-6)
