@@ -20,7 +20,12 @@ from reference.certificates.walks import LogRewards
 from reference.dag import PointedDAG
 from reference.errors import InputError, TooLargeError, shown
 from reference.metrics import normalize
-from reference.problems.base import check_members, enumerate_dag, enumerate_rewards
+from reference.problems.base import (
+    check_members,
+    enumerate_dag,
+    enumerate_rewards,
+    kind_of_problem,
+)
 from reference.problems.circuits import Circuit
 from reference.problems.contexts import is_conditional
 from reference.user_code import called, exact, number_or_infinite
@@ -141,15 +146,18 @@ class Target:
     @property
     def is_told(self) -> bool:
         """True if `log_z` rests on a method of a user's problem, which nothing proves."""
-        is_ours = type(self.problem).__module__.startswith("reference.")
+        is_ours = kind_of_problem(self.problem).__module__.startswith("reference.")
         return (self._has_log_z or self.is_searched) and not is_ours
 
     def log_z(self) -> Interval | None:
         """An interval that contains `log Z`, in nats: the problem's, searched or summed, if any."""
+        name = kind_of_problem(self.problem).__name__
         if self.is_searched:
-            return bound_partition(self.problem, seconds=min(SEARCH, self.seconds)).log_z
+            log_z = bound_partition(self.problem, seconds=min(SEARCH, self.seconds)).log_z
+            if self.is_told:
+                self.check_log_z(log_z, f"log Z by {name}.log_mass_bound(state)")
+            return log_z
         if self._has_log_z:
-            name = type(self.problem).__name__
             with suppress(TooLargeError):
                 log_z = log_z_interval(called(name, "log_z", self.problem.log_z), f"{name}.log_z()")
                 if self.is_told:

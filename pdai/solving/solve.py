@@ -35,6 +35,7 @@ from reference.problems.base import (
     enumerate_dag,
     enumerate_rewards,
     exact_reward,
+    kind_of_problem,
 )
 from reference.problems.closed_form import ClosedForm, Enclosure
 from reference.text import count_text
@@ -231,7 +232,7 @@ def _by_flows(
 
 
 def _by_closed_form(task: Task, problem: ClosedForm[Any], p_b: Backward, too_large: str) -> Answer:
-    name = type(problem).__name__
+    name = kind_of_problem(problem).__name__
     log_z = called(name, "log_z", problem.log_z)
     # `pdai certify` takes numbers and bounds from methods of this name.
     if not isinstance(log_z, Enclosure) or not 0 <= log_z.error <= MOST_ERROR:
@@ -273,7 +274,7 @@ def _check_seeds(problem: Any, log_z: Enclosure) -> None:
     Raises:
         InputError: if they do not.
     """
-    name = type(problem).__name__
+    name = kind_of_problem(problem).__name__
     first, again, other = (draws_of(problem, SHOWING, seed) for seed in (0, 0, 1))
     if first != again:
         raise InputError(f"{name}: sample draws other states from the same seed: use seed alone")

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from reference.certificates.betting import Interval
 from reference.errors import InputError
-from reference.problems.base import AskedProblem, exponential
+from reference.problems.base import AskedProblem, exponential, kind_of_problem
 from reference.problems.closed_form import Enclosure
 from reference.user_code import Of, called, number_or_infinite
 
@@ -105,7 +105,8 @@ def bound_partition(
 
 
 def _log_bound(problem: Any, state: Hashable) -> float:
-    given = called(type(problem).__name__, "log_mass_bound", problem.log_mass_bound, state)
+    name = kind_of_problem(problem).__name__
+    given = called(name, "log_mass_bound", problem.log_mass_bound, state)
     value = number_or_infinite(given, Of("log_mass_bound", state))
     if value == math.inf:
         raise InputError(

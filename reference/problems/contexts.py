@@ -9,7 +9,7 @@ from reference.problems.base import check_members
 from reference.user_code import Of, called, feature
 
 # Members that are the same in all contexts, and methods whose last argument is the context.
-SHARED = ("initial", "children", "features", "quantities", "parse")
+SHARED = ("initial", "children", "parents", "features", "quantities", "parse")
 BY_CONTEXT = ("reward", "log_reward", "log_z", "log_mass_bound", "sample")
 
 

@@ -1,9 +1,11 @@
 """Conditional problems: a law for each context, one network for all, and what is refused."""
 
 import dataclasses
+import math
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import equinox as eqx
@@ -33,8 +35,9 @@ from reference.balance import log_float
 from reference.errors import InputError
 from reference.loading import as_problem
 from reference.problems import Grid, InContext, contexts_of, enumerate_rewards
+from reference.problems.closed_form import Enclosure
 from tests.command_lines import parameters
-from tests.refusals import refuses
+from tests.refusals import refuses, whole
 
 
 class Chains:
@@ -86,6 +89,11 @@ def changed(**members: Any) -> Any:
     return type("Changed", (Chains,), members)()
 
 
+def coin(_: str) -> list[float]:
+    """One half for each letter."""
+    return [0.5, 0.5]
+
+
 test_contexts_that_make_no_problem_are_refused = refuses(
     as_problem,
     (changed(contexts=()), "", "contexts is empty.* list some"),
@@ -111,6 +119,43 @@ def test_a_conditional_problem_alone_has_no_law() -> None:
     ):
         with pytest.raises(InputError, match="has the contexts -1, 0, 2, and each has a law"):
             ask(Chains())  # type: ignore[operator]
+
+
+# All rewards are 1 in the context 0. The search leaves out what follows "b", which is half.
+LONG: dict[str, Any] = {
+    "children": lambda _, state: () if len(state) == 8 else (state + "a", state + "b"),
+    "log_mass_bound": lambda _, state, beta: -99.0 if state[:1] == "b" else 9.0,
+}
+CLOSED: dict[str, Any] = {
+    "log_z": lambda _, beta: Enclosure(math.log(8) + 1e-3, 1e-12),
+    "sample": lambda _, count, seed, beta: [
+        *map("".join, Random(seed).choices([*product("ab", repeat=3)], k=count))
+    ],
+}
+IN_0: dict[str, Any] = {"context": "0", "regime": "Z"}
+test_a_log_z_that_is_wrong_in_a_context_is_refused = refuses(
+    whole,
+    (
+        lambda: pdai.certify(coin, changed(log_z=lambda _, beta: 3.0), **IN_0),
+        r"Changed.log_z\(\) is 3, but all rewards .* sum to a log Z of 2.079",
+    ),
+    (
+        lambda: pdai.certify(coin, changed(**LONG), **IN_0),
+        "log Z by Changed.log_mass_bound.* is 4.85.* sum to a log Z of 5.545",
+    ),
+    (
+        lambda: pdai.solve(changed(**CLOSED), context="0", way="closed-form"),
+        r"Changed.log_z\(\) is 2.080.* sum to a log Z of 2.079",
+    ),
+)
+
+
+def test_control_a_right_log_z_and_parents_serve_where_states_are_too_many() -> None:
+    kind = type("Known", (Spins,), {"parents": lambda _, state: (state[:-1],)})
+    certificate = pdai.certify(coin, kind, context="0.0", max_states=50, samples=1_000)
+    assert certificate.regime == "Z"
+    assert certificate.report["log Z, nats"].endswith("(as given)")
+    assert certificate.interval.low == 0.0
 
 
 def test_texts_are_contexts_one_hot_and_a_reward_may_ignore_them() -> None:
