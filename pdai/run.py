@@ -148,7 +148,7 @@ class Run:
             seed: the seed of the draw.
             of: the seed of the policy; by default the run's first.
             correct: the steps of a Markov chain that each sample begins, whose invariant law is the
-                target (`reference.tail_chain`); stderr says how many proposals were accepted.
+                target (`reference.tail_chain`); stderr says how many of them moved it.
 
         Raises:
             InputError: if `count` is not positive, `seed` cannot be the seed of a training, the
@@ -166,11 +166,11 @@ class Run:
             if not correct:
                 return drawn_terminals(policy, environment, count, seed)
             policy = proposing(policy, f"correct is {correct}, but {self!r}", "leave it out")
-            drawn, accepted = corrected_terminals(policy, environment, count, seed, correct)
+            drawn, accepted, moved = corrected_terminals(policy, environment, count, seed, correct)
             print(
                 f"corrected by {correct:,} steps of a chain: {accepted.mean():.1%} of the "
-                f"proposals were accepted, and {(accepted == 0).mean():.1%} of the chains never "
-                "moved",
+                f"proposals were accepted, {moved.mean():.1%} of the steps led to another state, "
+                f"and {(moved == 0).mean():.1%} of the chains never moved",
                 file=sys.stderr,
             )
             return drawn

@@ -119,7 +119,7 @@ def drawn_terminals(
 
 def corrected_terminals(
     policy: Policy, environment: AbstractEnvironment[Any], count: int, seed: int, steps: int
-) -> tuple[Samples, Floats]:
+) -> tuple[Samples, Floats, Floats]:
     """Ends of independent chains that begin in samples of the policy, and keep the target's law.
 
     Args:
@@ -130,8 +130,8 @@ def corrected_terminals(
         steps: the number of steps of a chain.
 
     Returns:
-        the samples, with the trajectories of their last steps, and the share of proposals that
-        each chain accepted.
+        the samples, with the trajectories of their last steps; of each chain the share of proposals
+        that it accepted, and the share of steps to another state, as it may accept its own.
 
     Raises:
         InputError: as `drawn_terminals` does.
@@ -141,11 +141,13 @@ def corrected_terminals(
     def blocks() -> Iterator[Paths]:
         for start in range(0, count, SAMPLE_BLOCK):
             key = jax.random.fold_in(jax.random.key(seed), start)
-            paths, accepted = _corrected(policy, environment, key, steps)
-            shares.append(np.asarray(accepted)[: count - start] / steps)
+            paths, *counts = _corrected(policy, environment, key, steps)
+            shares.append(np.array(counts)[:, : count - start] / steps)
             yield _cut(paths, count - start)
 
-    return _as_samples(_labelled(environment, blocks())), np.concatenate(shares)
+    drawn = _as_samples(_labelled(environment, blocks()))
+    accepted, moved = np.concatenate(shares, axis=1)
+    return drawn, accepted, moved
 
 
 def log_probabilities(
@@ -228,14 +230,18 @@ def _corrected(
 ) -> Any:
     start_key, chain_key = jax.random.split(key)
     start = rollout(policy, environment, start_key, SAMPLE_BLOCK)
-    chains = Chains(*start, jnp.zeros(SAMPLE_BLOCK, jnp.int32))
+    none = jnp.zeros(SAMPLE_BLOCK, jnp.int32)
 
-    def move(chains: Chains, key: jax.Array) -> tuple[Chains, None]:
-        after = step_chains(policy, environment, chains.trajectories.final, key)
-        return after._replace(accepted=chains.accepted + after.accepted), None
+    def move(carry: tuple[Chains, jax.Array], key: jax.Array) -> tuple[Any, None]:
+        chains, moved = carry
+        before = chains.trajectories.final
+        after = step_chains(policy, environment, before, key)
+        moved += ~jax.vmap(same_state)(before, after.trajectories.final)
+        return (after._replace(accepted=chains.accepted + after.accepted), moved), None
 
-    chains, _ = lax.scan(move, chains, jax.random.split(chain_key, steps))
-    return _paths(chains.trajectories, chains.steps), chains.accepted
+    keys = jax.random.split(chain_key, steps)
+    (chains, moved), _ = lax.scan(move, (Chains(*start, none), none), keys)
+    return _paths(chains.trajectories, chains.steps), chains.accepted, moved
 
 
 @eqx.filter_jit

@@ -74,12 +74,16 @@ def test_frequencies_of_a_step_are_those_of_the_exact_matrix(
     # Eight steps from the sampler's own law, whose chains are independent.
     matrix, first = np.array(rows, float), np.array(marginal(forward), float)
     law = first @ np.linalg.matrix_power(matrix, 8)
-    corrected, accepted = corrected_terminals(policy, environment, DRAWS, 0, 8)
+    corrected, accepted, moved = corrected_terminals(policy, environment, DRAWS, 0, 8)
     of_eight = instance.counts(corrected.states) / DRAWS
     limit = 5 * np.sqrt(law * (1 - law) / DRAWS) + 1e-9
     assert (np.abs(of_eight - law) <= limit).all()
     assert (np.abs(of_eight - first) > limit).any()
     assert 0 < accepted.mean() < 1
+    # A proposal of the state itself is accepted, and moves nothing.
+    leaves = [first @ np.linalg.matrix_power(matrix, t) @ (1 - matrix.diagonal()) for t in range(8)]
+    margin = 5 * moved.std() / DRAWS**0.5
+    assert abs(moved.mean() - np.mean(leaves)) <= margin < accepted.mean() - np.mean(leaves)
     assert (np.abs(counts / DRAWS - first) > 5 * deviation).any()
 
 
