@@ -17,6 +17,7 @@ from fast.runs.files import new_folder
 from fast.runs.frozen import arithmetic
 from fast.runs.job import complete
 from fast.runs.records import read_json, write_json
+from fast.tasks.custom import CustomTask
 from fast.training.compose import TrainConfig
 from pdai.distributed.comparison import Comparison, compare
 from pdai.distributed.engine import Task, bring_to_end
@@ -25,6 +26,7 @@ from pdai.show.plotting import plot_or_say
 from pdai.show.progress import QUIET
 from reference.errors import InputError
 from reference.files import kind_of
+from reference.problems.factors import check_product
 
 
 class RunsFailedError(InputError):
@@ -42,6 +44,8 @@ def begin(plan: Plan, executor: Executor) -> tuple[Path, Comparison]:
     """
     # Reading a plan does not check a user's problem, which all runs share.
     next(iter(plan.pieces().values())).restricted()
+    if isinstance(plan.config.task, CustomTask):
+        check_product(plan.config.problem(), plan.parts, plan.config.run.max_states)
     folder = plan.folder()
     with new_folder(folder, plan.kind) as partial:
         write_json(partial / "plan.json", plan.to_json())

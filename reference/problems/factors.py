@@ -5,9 +5,17 @@ Paper: assumption:targets. All factors share the state graph of the problem.
 
 from collections.abc import Collection, Sequence
 from numbers import Integral
+from random import Random
 from typing import Any, Protocol, Self, runtime_checkable
 
-from reference.errors import InputError, check_integer, check_list, shown
+from reference.balance import log_float
+from reference.errors import InputError, TooLargeError, check_integer, check_list, shown
+from reference.problems.base import AskedProblem, enumerate_dag
+
+# The largest change of a logarithm that is rounding, relative to the logarithms: float32.
+SAME_PRODUCT = 1e-5
+# Terminal states to draw where there are too many to list.
+DRAWN = 256
 
 
 @runtime_checkable
@@ -61,6 +69,49 @@ def restrict(problem: Any, parts: int, kept: Collection[int]) -> Any:
             for factor in range(part * count // parts, (part + 1) * count // parts)
         ]
     )
+
+
+def check_product(problem: Any, parts: int, max_states: int) -> None:
+    """Checks that the rewards of the parts multiply to one in proportion to the whole reward.
+
+    All terminal states are compared; of more than `max_states` states, the ends of random walks.
+
+    Args:
+        problem: the whole problem.
+        parts: the number of parts.
+        max_states: the largest number of states to enumerate.
+
+    Raises:
+        InputError: as `split` does, or if the product is no multiple of the reward.
+    """
+    whole, *others = (AskedProblem[Any](each) for each in (problem, *split(problem, parts)))
+    try:
+        dag = enumerate_dag(problem, max_states)
+        ends = [dag.labels[x] for x in dag.terminals]
+    except TooLargeError:
+        rng = Random(0)
+        ends = [_walk(whole, rng) for _ in range(DRAWN)]
+    more, sizes = {}, []
+    for x in ends:
+        log_parts, log_whole = [log_float(p.reward(x)) for p in others], log_float(whole.reward(x))
+        more[x] = sum(log_parts) - log_whole
+        sizes.append(sum(map(abs, log_parts)) + abs(log_whole))
+    low, high = (choose(more, key=more.__getitem__) for choose in (min, max))
+    if more[high] - more[low] > SAME_PRODUCT * (1 + max(sizes)):
+        raise InputError(
+            f"{whole.name} in {parts} parts: the sum of the log rewards of the parts differs from "
+            f"log R by {more[low]:.6g} at {shown(low)}, and by {more[high]:.6g} at {shown(high)}, "
+            "but must do so by one number everywhere: let with_factors(kept) put all that is no "
+            "factor, such as a prior, into one part alone"
+        )
+
+
+def _walk(problem: AskedProblem[Any], rng: Random) -> Any:
+    """The end of a random walk."""
+    state = problem.initial
+    while children := problem.children(state):
+        state = rng.choice(children)
+    return state
 
 
 def _parts(problem: object, parts: int) -> int:

@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
@@ -38,6 +38,7 @@ from pdai.show.tables import comparison_table
 from reference import InputError
 from reference.certificates import Terminal, check_certificate, confirm_problem, open_certificate
 from tests.command_lines import answer, parameters, start, wait_until
+from tests.refusals import refuses
 
 TINY = configure(
     "sets",
@@ -197,6 +198,33 @@ def test_a_plan_is_there_before_its_folder_is(
         assert [path.name for path in tmp_path.iterdir()] == left
     data = read_json(tmp_path / "stream" / "plan.json")
     assert plan_from_json(data, tmp_path / "stream") == plan
+
+
+class TwoPriors:
+    """Bits of two factors, and a prior that is in both parts too."""
+
+    initial = ""
+    factor_count = 2
+
+    def __init__(self, kept: Sequence[int] = (0, 1)):
+        self.kept = kept
+
+    def children(self, state: str) -> tuple[str, ...]:
+        return () if len(state) == 2 else (state + "0", state + "1")
+
+    def log_reward(self, terminal: str) -> float:
+        return terminal.count("1") + sum(terminal[k] == "1" for k in self.kept)
+
+    def with_factors(self, kept: Sequence[int]) -> "TwoPriors":
+        return TwoPriors(kept)
+
+
+OWN = configure("custom", problem=f"{__name__}:TwoPriors")
+test_parts_whose_product_is_another_reward_are_refused_before_a_training = refuses(
+    lambda kind: begin(kind(OWN, 2), ThreadPoolExecutor(1)),
+    (Distributed, "TwoPriors in 2 parts.* by 0 at '00', and by 2 at '11'"),
+    (Streamed, "TwoPriors in 2 parts.* by 0 at '00', and by 2 at '11'"),
+)
 
 
 @pytest.mark.long

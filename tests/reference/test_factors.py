@@ -21,8 +21,11 @@ from reference import (
     product_rewards,
 )
 from reference.problems import Preference, Sets, SyntheticSequences, restrict, split
+from reference.problems.factors import check_product
+from tests.refusals import refuses
 from verify.lib.named_dags import DIAMOND
 
+ONE = Fraction(1)
 WHOLES: dict[str, Callable[[], Any]] = {
     "sets": Sets.minimal,
     "preference, any order": Preference.minimal,
@@ -90,28 +93,60 @@ def test_a_client_may_avoid_a_trajectory_forwards_but_not_backwards() -> None:
     check_clients([Sampler(lifted, avoiding, backward)])
 
 
+class Coins:
+    """Flips of coins with known odds; each flip is a factor.
+
+    Attributes:
+        odds: of heads, for each coin.
+        prior: a factor of the whole for each head; a mistake, as every part has it too.
+    """
+
+    initial = ""
+
+    def __init__(self, odds: tuple[int, ...] = (2, 3), prior: int = 1):
+        self.odds, self.prior = odds, prior
+
+    def children(self, state: str) -> tuple[str, ...]:
+        return () if len(state) == len(self.odds) else (state + "h", state + "t")
+
+    def reward(self, terminal: str) -> Fraction:
+        pairs = zip(terminal, self.odds, strict=True)
+        return math.prod((Fraction(o * self.prior) for side, o in pairs if side == "h"), start=ONE)
+
+    @property
+    def factor_count(self) -> int:
+        return len(self.odds)
+
+    def with_factors(self, kept: list[int]) -> "Coins":
+        odds = tuple(o if i in kept else 1 for i, o in enumerate(self.odds))
+        return type(self)(odds, self.prior)
+
+
+class Rounded(Coins):
+    """Floats, and a constant in every part."""
+
+    def reward(self, terminal: str) -> Any:
+        return 0.1 * float(super().reward(terminal)) ** 0.3
+
+
 def test_a_problem_of_ones_own_splits() -> None:
-    class Coins:
-        """Two flips of coins with known odds; each flip is a factor."""
-
-        initial = ""
-
-        def __init__(self, odds: tuple[int, ...] = (2, 3)):
-            self.odds = odds
-
-        def children(self, state: str) -> tuple[str, ...]:
-            return () if len(state) == len(self.odds) else (state + "h", state + "t")
-
-        def reward(self, terminal: str) -> Fraction:
-            pairs = zip(terminal, self.odds, strict=True)
-            return math.prod((Fraction(o) for side, o in pairs if side == "h"), start=Fraction(1))
-
-        @property
-        def factor_count(self) -> int:
-            return len(self.odds)
-
-        def with_factors(self, kept: list[int]) -> "Coins":
-            return Coins(tuple(o if i in kept else 1 for i, o in enumerate(self.odds)))
-
     first, second = split(Coins(), 2)
     assert (first.reward("hh"), second.reward("hh"), Coins().reward("hh")) == (2, 3, 6)
+
+
+test_parts_that_multiply_to_another_reward_are_refused = refuses(
+    check_product,
+    (
+        Coins(prior=2),
+        2,
+        100,
+        "Coins in 2 parts.* by 0 at 'tt', and by 1.38629 at 'hh', but",
+    ),
+    # Too many states to list.
+    (Coins((2,) * 12, prior=2), 2, 100, "Coins in 2 parts: .* such as a prior, into one part"),
+)
+
+
+@pytest.mark.parametrize("problem", [Coins((2, 3, 5)), Rounded((2, 3, 5)), Rounded((2,) * 12)])
+def test_control_a_product_up_to_a_constant_is_accepted(problem: Coins) -> None:
+    check_product(problem, 3, 100)
