@@ -58,7 +58,8 @@ def _missing(law: ExactLaw, texts: Callable[[Iterable[Any]], Sequence[str]]) -> 
 
 def _slope(records: Sequence[Mapping[str, Any]], row: int) -> str:
     curve = [(record["step"], record["tv"][row]) for record in records if record.get("tv")]
-    before = [point for point in curve if point[0] <= curve[-1][0] / 2]
+    # Training has not begun at step 0, so that a difference from there is no slope.
+    before = [point for point in curve if 0 < point[0] <= curve[-1][0] / 2]
     if not before:
         return "slope: TV was not recorded along the training (--evaluations)"
     (start, high), (end, low) = before[-1], curve[-1]

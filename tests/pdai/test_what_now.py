@@ -26,7 +26,7 @@ def enumeration(*seen: int) -> Any:
 
 
 def curve(*tv: float) -> list[dict[str, Any]]:
-    return [{"step": 100 * (i + 1), "tv": [0.9, value]} for i, value in enumerate(tv)]
+    return [{"step": 100 * i, "tv": [0.9, value]} for i, value in enumerate((0.8, *tv))]
 
 
 LARGE = law(1 / 2, 1 / 2, 0)
