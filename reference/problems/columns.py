@@ -162,9 +162,13 @@ def read_table(path: Path) -> Table:
     names, *rows = lines
     columns = zip_longest(names, zip(*rows, strict=False), fillvalue="")
     if all(DECIMAL.fullmatch(head) or head in column for head, column in columns):
+        joined = ""
+        if names in rows:
+            line = rows.index(names) + 2
+            joined = f"; or, if line {line} repeats the names, as in joined files, leave it out"
         raise InputError(
             f"{name}: its first line is {shown(tuple(names))}, which looks like values, but must "
-            "name the columns: write a line of names above it"
+            f"name the columns: write a line of names above it{joined}"
         )
     return table_of(name, names, rows, sha256(content))
 

@@ -185,7 +185,8 @@ FILES = [
     # No line of names.
     ("0.942,-1e-3\n1,2\n3,4\n", "first line is .*'0.942'.* looks like values"),
     ("red,no\nblue,yes\nred,yes\nblue,no\n", "first line is .*'red'.* looks like values"),
-    ("red,0.942\nblue,1\nred,2\n", "first line is .*'red'.* looks like values"),
+    ("red,0.942\nblue,1\nred,2\n", "first line is .*'red'.* looks like values.* above it$"),
+    ("one,two\nx,y\ny,x\none,two\nx,y\n", "above it; or, if line 4 repeats the names"),
     *(
         (f"a,b\n1,{cell}\n3,4\n", "line 2: the value of 'b' is missing")
         for cell in ("", " ", "NA", "N/A", "nan", "None", "null", "-", "?", "NaT", "\\N", "#DIV/0!")
