@@ -187,6 +187,16 @@ def pointed_dag(
     return numbered_dag(list(lists), rows, initial)
 
 
+def check_distinct(state: Hashable, children: Sequence[Hashable]) -> None:
+    """Checks that no child is listed twice; raises InputError if one is."""
+    if len({*children}) < len(children):
+        twice = next(child for child in children if children.count(child) > 1)
+        raise InputError(
+            f"state {shown(state)} lists the child {shown(twice)} twice, but between two states of "
+            "a pointed DAG there is at most one edge: list it once"
+        )
+
+
 def numbered_dag(
     states: Sequence[S], rows: Sequence[tuple[int, ...]], initial: S | None = None
 ) -> PointedDAG[S]:
@@ -205,11 +215,7 @@ def numbered_dag(
     """
     for state, row in zip(states, rows, strict=True):
         if len(set(row)) != len(row):
-            twice = states[next(v for v in row if row.count(v) > 1)]
-            raise InputError(
-                f"state {shown(state)} lists the child {shown(twice)} twice, but between two "
-                "states of a pointed DAG there is at most one edge: list it once"
-            )
+            check_distinct(state, [states[v] for v in row])
     order = _topological_order(states, rows)
     _check_source(states, rows, initial)
     if order == range(len(states)):

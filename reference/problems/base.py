@@ -4,6 +4,7 @@ import inspect
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
@@ -12,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from reference.arguments import checked
-from reference.dag import PointedDAG, numbered_dag
+from reference.dag import PointedDAG, check_distinct, numbered_dag
 from reference.errors import (
     InputError,
     TooLargeError,
@@ -261,7 +262,11 @@ class AskedProblem(Generic[S]):
                 "process: sort it"
             )
         # Cut while the children are listed, as there may be a billion.
-        return tuple(islice(answer, self.most + 1))
+        row = tuple(islice(answer, self.most + 1))
+        # One that is not hashable is named where it is numbered.
+        with suppress(TypeError):
+            check_distinct(state, row)
+        return row
 
 
 @checked

@@ -112,6 +112,11 @@ Z, FEW = {"regime": "Z"}, {"max_states": 5}
 
 test_what_is_nearly_right_is_refused_by_name = refuses(
     lambda problem, options: pdai.certify(half, problem, **options),
+    (
+        other(children=lambda p, s: [s + c for c in "aab"] if len(s) < 3 else []),
+        {"log_z": 0, **Z, **FEW},
+        "state '' lists the child 'a' twice",
+    ),
     (other(children=fails), {}, r"P: children\(''\) raises KeyError, 'mine' \(.*line \d+\)"),
     (other(reward=fails), {}, r"P: reward\('aaa'\) raises KeyError"),
     (other(parents=fails), Z, r"P: parents\('\w+'\) raises KeyError"),
