@@ -187,13 +187,13 @@ def pointed_dag(
     return numbered_dag(list(lists), rows, initial)
 
 
-def check_distinct(state: Hashable, children: Sequence[Hashable]) -> None:
-    """Checks that no child is listed twice; raises InputError if one is."""
-    if len({*children}) < len(children):
-        twice = next(child for child in children if children.count(child) > 1)
+def check_distinct(state: Hashable, others: Sequence[Hashable], kind: str = "child") -> None:
+    """Checks that no child, or parent, of a state is listed twice; raises InputError if one is."""
+    if len({*others}) < len(others):
+        twice = next(other for other in others if others.count(other) > 1)
         raise InputError(
-            f"state {shown(state)} lists the child {shown(twice)} twice, but between two states of "
-            "a pointed DAG there is at most one edge: list it once"
+            f"state {shown(state)} lists the {kind} {shown(twice)} twice, but between two states "
+            "of a pointed DAG there is at most one edge: list it once"
         )
 
 

@@ -1,11 +1,17 @@
 """The check of a user's environment: its state graph, its rules and its rewards on a problem."""
 
+from collections.abc import Sequence
 from contextlib import nullcontext
+from itertools import islice
 from typing import Any, NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpy.typing as npt
+from jax import lax
+from jaxtyping import PRNGKeyArray
 
 from fast.environments import AbstractEnvironment
 from fast.environments.interface import check_types, encode_all, same_state
@@ -17,12 +23,18 @@ from fast.laws.enumeration import (
     facts,
     log_reward_tolerance,
 )
+from fast.sampling.trajectories import repeat
 from fast.tracing import same_program
-from reference.errors import InputError, check_choice
+from reference.dag import check_distinct
+from reference.errors import InputError, check_choice, shown
 from reference.problems import Problem, enumerate_dag
+from reference.problems.base import MAX_NODES, AskedProblem
 
 # The number of random terminal states that are drawn.
 DRAWS = 4_096
+# Random trajectories of an environment whose states are too many to list; and how many of their
+# states, and of the moves from them, are checked.
+TRAJECTORIES, STATES, MOVES = 64, 256, 20_000
 
 
 class CheckReport(NamedTuple):
@@ -113,26 +125,8 @@ def _report(
     problem: Problem[Any], environment: AbstractEnvironment[Any], precision: Precision
 ) -> CheckReport:
     check_types(environment)
-    dag, name = enumerate_dag(problem), type(environment).__name__
-    states = encode_all(environment, dag.labels)
-    if environment.horizon != max(dag.depths):
-        raise InputError(
-            f"{name}: horizon is {environment.horizon}, but the longest trajectory has "
-            f"{max(dag.depths)} steps: set it to that"
-        )
-    is_graded = {dag.depths[x] for x in dag.terminals} == {environment.horizon} and all(
-        dag.depths[v] == dag.depths[u] + 1 for u, v in dag.edges
-    )
-    if environment.is_graded and not is_graded:
-        raise InputError(
-            f"{name}: is_graded is True, but not every trajectory has {environment.horizon} steps: "
-            "leave it at False"
-        )
-    enumeration = enumerate_environment(problem, environment, precision=precision)
-    _check_states_and_edges(name, enumeration, environment, states)
-    start = environment.initial()
-    same_program(name, facts, environment, start)
-    same_program(name, _along, environment, start, jnp.int32(0))
+    enumeration, states = _enumerated(problem, environment, MAX_NODES, precision)
+    dag, name = enumeration.dag, type(environment).__name__
     _check_random_terminals(name, enumeration, environment)
     inner = [node for node, row in enumerate(dag.children) if row]
     log_rewards = np.asarray(jax.vmap(environment.log_reward)(states))[list(dag.terminals)]
@@ -153,6 +147,143 @@ def _report(
     )
 
 
+def check_enumerated(
+    problem: Problem[Any], environment: AbstractEnvironment[Any], max_states: int
+) -> Enumeration:
+    """Enumerates a problem and checks an environment against it on every state and edge.
+
+    Raises:
+        TooLargeError: if the problem has more than `max_states` states.
+        InputError: at the first rule that is broken, but for those of random terminals.
+    """
+    return _enumerated(problem, environment, max_states, "float32")[0]
+
+
+def _enumerated(
+    problem: Problem[Any],
+    environment: AbstractEnvironment[Any],
+    max_states: int,
+    precision: Precision,
+) -> tuple[Enumeration, Any]:
+    """The enumeration of a problem, and its states, for an environment that breaks no rule."""
+    dag, name = enumerate_dag(problem, max_states), type(environment).__name__
+    states = encode_all(environment, dag.labels)
+    if environment.horizon != max(dag.depths):
+        raise InputError(
+            f"{name}: horizon is {environment.horizon}, but the longest trajectory has "
+            f"{max(dag.depths)} steps: set it to that"
+        )
+    is_graded = {dag.depths[x] for x in dag.terminals} == {environment.horizon} and all(
+        dag.depths[v] == dag.depths[u] + 1 for u, v in dag.edges
+    )
+    if environment.is_graded and not is_graded:
+        raise InputError(
+            f"{name}: is_graded is True, but not every trajectory has {environment.horizon} steps: "
+            "leave it at False"
+        )
+    enumeration = enumerate_environment(problem, environment, max_states, precision)
+    ends = np.array([not row for row in dag.children])
+    _check_moves(environment, dag.labels, states, ends, enumeration.edge >= 0)
+    start = environment.initial()
+    same_program(name, facts, environment, start)
+    same_program(name, _along, environment, start, jnp.int32(0))
+    return enumeration, states
+
+
+def check_trajectories(problem: Problem[Any] | None, environment: AbstractEnvironment[Any]) -> None:
+    """Checks an environment whose states are too many to list, along random trajectories.
+
+    At up to 256 of their states labels survive, every move is undone and redone, forwards and
+    backwards, no two lead to one state, and the children are the problem's, if there is one.
+
+    Raises:
+        InputError: at the first rule that is broken.
+    """
+    check_types(environment)
+    name = type(environment).__name__
+    every, is_new, ended = eqx.filter_jit(_random_walks)(environment, jax.random.key(0))
+    if not np.asarray(ended).all():
+        raise InputError(
+            f"{name}: horizon is {environment.horizon}, but a random trajectory has not ended "
+            "after as many steps: set it to the number of steps of the longest"
+        )
+    new = np.argwhere(is_new)
+    size = min(STATES, len(new), max(2, MOVES // max(environment.actions, environment.parents)))
+    # The first is the initial state.
+    chosen = new[np.r_[0, np.random.default_rng(0).choice(len(new), size, replace=False)]].T
+    states = jax.tree.map(lambda leaf: np.asarray(leaf)[tuple(chosen)], every)
+    labels = decode_all(environment, states)
+    again = jax.tree.leaves(encode_all(environment, labels))
+    if not all(map(np.array_equal, again, jax.tree.leaves(states))):
+        raise InputError(
+            f"{name}: a state, decoded and encoded, is another one: fix encode() or decode()"
+        )
+    ends, mask, back = _flags(environment, states)
+    if back[0].any():
+        raise InputError(f"{name}: parent_mask() must be False at the initial state: fix it")
+    _check_moves(environment, labels, states, ends, mask & ~ends[:, None])
+    slots = np.arange(environment.parents, dtype=np.int32)
+    legal = jax.jit(jax.vmap(jax.vmap(_is_parent, (None, None, 0)), (None, 0, None)))
+    for node, slot in np.argwhere(back & ~np.asarray(legal(environment, states, slots))).tolist():
+        raise InputError(
+            f"{name}: parent_mask() allows the backward action {slot} at {shown(labels[node])}, "
+            "but the action that redo() gives does not lead back: fix parent_mask() or redo()"
+        )
+    for move, allowed in (("step", mask & ~ends[:, None]), ("backward_step", back)):
+        rows = _moved(environment, move, states, allowed)
+        for label, row in zip(labels, rows, strict=True):
+            check_distinct(label, row, "child" if move == "step" else "parent")
+            if move == "step" and problem is not None:
+                expected = AskedProblem[Any](problem).children(label)
+                if {*row} != {*expected}:
+                    raise InputError(
+                        f"{name}: the environment leads from {shown(label)} to {shown(row)}, and "
+                        f"the problem to {shown(expected)}: fix step() or mask()"
+                    )
+
+
+def _random_walks(environment: AbstractEnvironment[Any], key: PRNGKeyArray) -> tuple[Any, ...]:
+    """All states of uniform trajectories, whether each is new, and whether the last is an end."""
+    start = repeat(environment.initial(), TRAJECTORIES)
+
+    def move(state: Any, key: PRNGKeyArray) -> tuple[Any, Any]:
+        mask, ended = (jax.vmap(f)(state) for f in (environment.mask, environment.is_terminal))
+        action = jax.random.categorical(key, jnp.where(mask, 0.0, -jnp.inf))
+        following = jax.vmap(environment.step)(state, action)
+        return following, (following, ~ended)
+
+    last, (later, is_new) = lax.scan(move, start, jax.random.split(key, environment.horizon))
+    every = jax.tree.map(lambda a, b: jnp.concatenate([a[None], b]), start, later)
+    first = jnp.arange(TRAJECTORIES)[None] == 0
+    return every, jnp.concatenate([first, is_new]), jax.vmap(environment.is_terminal)(last)
+
+
+@eqx.filter_jit
+def _flags(environment: AbstractEnvironment[Any], states: Any) -> tuple[Any, ...]:
+    methods = (environment.is_terminal, environment.mask, environment.parent_mask)
+    return tuple(jax.vmap(method)(states) for method in methods)
+
+
+def _is_parent(environment: AbstractEnvironment[Any], state: Any, parent: Any) -> Any:
+    """True if the action that a backward action takes back leads to the state again."""
+    before, action = environment.backward_step(state, parent), environment.redo(state, parent)
+    is_action = (action >= 0) & (action < environment.actions) & environment.mask(before)[action]
+    returns = same_state(environment.step(before, action), state)
+    return is_action & returns & (environment.undo(before, action) == parent)
+
+
+def _moved(
+    environment: AbstractEnvironment[Any], move: str, states: Any, allowed: Any
+) -> list[list[Any]]:
+    """The labels of the states that allowed moves lead to, a list for each state."""
+    numbers = np.arange(allowed.shape[1], dtype=np.int32)
+    every = jax.jit(jax.vmap(jax.vmap(getattr(environment, move), (None, 0)), (0, None)))
+    at = np.nonzero(allowed)
+    moved = jax.tree.map(lambda leaf: np.asarray(leaf)[at], every(states, numbers))
+    labels = iter(decode_all(environment, moved) if len(at[0]) else ())
+    return [list(islice(labels, int(count))) for count in allowed.sum(1)]
+
+
 def _along(environment: AbstractEnvironment[Any], state: Any, action: Any) -> tuple[Any, ...]:
     """Flags of an action (stays, is undone legally, leads back), and the redone action."""
     child = environment.step(state, action)
@@ -166,19 +297,30 @@ def _along(environment: AbstractEnvironment[Any], state: Any, action: Any) -> tu
     )
 
 
-def _check_states_and_edges(
-    name: str, enumeration: Enumeration, environment: AbstractEnvironment[Any], states: Any
+def _check_moves(
+    environment: AbstractEnvironment[Any],
+    labels: Sequence[Any],
+    states: Any,
+    ends: npt.NDArray[np.bool_],
+    edges: npt.NDArray[np.bool_],
 ) -> None:
-    """Checks terminal states and features, and that every edge can be undone and redone."""
-    dag, actions = enumeration.dag, np.arange(environment.actions, dtype=np.int32)
-    mask = np.asarray(jax.vmap(environment.mask)(states))
+    """Checks terminal states and features, and that every edge can be undone and redone.
+
+    Args:
+        environment: the environment.
+        labels: of the states.
+        states: the states.
+        ends: which of them are terminal.
+        edges: which actions are edges, shape (states, actions).
+    """
+    name, actions = type(environment).__name__, np.arange(environment.actions, dtype=np.int32)
+    mask, seen = (np.asarray(jax.vmap(f)(states)) for f in (environment.mask, environment.observe))
     every = jax.vmap(jax.vmap(_along, (None, None, 0)), (None, 0, None))
     stays, undone, returned, redone = map(np.asarray, jax.jit(every)(environment, states, actions))
-    edges, ends = enumeration.edge >= 0, np.array([not row for row in dag.children])[:, None]
     for method, rule, broken in (
-        ("mask", "allow every action at a terminal state, for the soft-max", ends & ~mask),
-        ("step", "stay at a terminal state", ends & ~stays),
-        ("observe", "give finite numbers", ~np.isfinite(enumeration.observations)),
+        ("mask", "allow every action at a terminal state, for the soft-max", ends[:, None] & ~mask),
+        ("step", "stay at a terminal state", ends[:, None] & ~stays),
+        ("observe", "give finite numbers", ~np.isfinite(seen)),
         ("undo", "give a backward action that is legal at the child", edges & ~undone),
         ("backward_step", "go back to the parent", edges & ~returned),
         ("redo", "give the action that undo() takes back", edges & (redone != actions)),
@@ -186,7 +328,7 @@ def _check_states_and_edges(
         for node, number in np.argwhere(broken).tolist():
             which = "feature" if method == "observe" else "action"
             raise InputError(
-                f"{name}: {method}() must {rule}, but does not at {dag.labels[node]!r}, {which} "
+                f"{name}: {method}() must {rule}, but does not at {labels[node]!r}, {which} "
                 f"{number}: fix {method}()"
             )
 

@@ -30,7 +30,7 @@ from reference.certificates.importance import Walks
 from reference.certificates.rows import choose_all, closed_rows
 from reference.certificates.sums import ExactPath, PathSums
 from reference.certificates.walks import LogRewards
-from reference.errors import InputError
+from reference.errors import InputError, shown
 from reference.problems.closed_form import Enclosure
 
 # Trajectories per call of the network, always a full batch, so that one program is compiled.
@@ -82,6 +82,7 @@ class RowSampler:
         with jax.enable_x64(True):
             self.policy = to_float64(policy)
         self.environment, self.problem, self.precision = environment, problem, precision
+        self._name = type(environment).__name__
         self.rng = np.random.default_rng(seed)
         self._rewards = LogRewards(problem)
         self.exact_paths: list[ExactPath] | None = None
@@ -98,7 +99,13 @@ class RowSampler:
             part = list(terminals[at : at + BATCH])
             padded = part + part[-1:] * (BATCH - len(part))
             final = jax.tree.map(jnp.asarray, encode_all(self.environment, padded))
-            blocks.append(self._walk(len(part), self._backward_actions(final)))
+            blocks.append(walks := self._walk(len(part), self._backward_actions(final)))
+            for x, end in zip(part, walks.terminals, strict=True):
+                if x != end:
+                    raise InputError(
+                        f"{self._name}: the actions that redo() gives on the way back from "
+                        f"{shown(x)} lead to {shown(end)}: fix redo() or backward_step()"
+                    )
         return _joined(blocks)
 
     def findings(self) -> Sequence[str]:
@@ -118,6 +125,11 @@ class RowSampler:
             active = active & ~np.asarray(at.ended)
             if not active.any():
                 break
+            if step == environment.horizon:
+                raise InputError(
+                    f"{self._name}: a trajectory has not ended after {step} steps, its horizon: "
+                    "set it to the number of steps of the longest"
+                )
             with jax.enable_x64(True):
                 latent, _, log_p = policy_step(self.policy, latent, _wide(at.seen), at.mask)
             rows = closed_rows(np.asarray(log_p), np.asarray(at.mask))

@@ -3,6 +3,7 @@
 import contextlib
 from typing import Any, NamedTuple
 
+from fast.checking.environment import check_enumerated, check_trajectories
 from fast.dynamics.base import DynamicsOptions
 from fast.environments import AbstractEnvironment
 from fast.environments.contexts import Contexts
@@ -104,11 +105,16 @@ def _measured(
     """The enumerated problem, or else its closed form, if there is one."""
     states, most = config.task.states(), config.run.max_states
     enumeration, form = None, None
+    # A user's own is checked more closely, as no test of this project has seen it.
+    is_own = bool(getattr(config.task, "environment", ""))
     if problem is not None and states <= most:
         # An environment of a user's own may be of a problem that is too large to enumerate.
         unknown = contextlib.nullcontext() if states else contextlib.suppress(TooLargeError)
+        enumerated = check_enumerated if is_own else enumerate_environment
         with slow(f"enumerating {config.task.short_name}"), unknown:
-            enumeration = enumerate_environment(problem, environment, most)
+            enumeration = enumerated(problem, environment, most)
+    if enumeration is None and is_own:
+        check_trajectories(problem, environment)
     if enumeration is None:
         _check_unenumerated(config.dynamics, config.p_b, states)
         with contextlib.suppress(InputError):

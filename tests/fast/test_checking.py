@@ -14,7 +14,7 @@ import pytest
 import pdai
 from examples.renyi import Renyi
 from examples.subsets import Subsets, SubsetsProblem
-from fast.checking.environment import check_environment
+from fast.checking.environment import check_environment, check_trajectories
 from fast.environments import (
     GridEnvironment,
     LinesEnvironment,
@@ -192,6 +192,61 @@ test_control_a_wrong_number_is_named = refuses(
     ({"horizon": 6.0}, "horizon is 6.0, but must be an integer"),
     ({"parents": 0}, "parents is 0, but must be an integer of at least 1"),
     ({"actions": 4}, "action 3 .* leads to a state that is not"),
+)
+
+
+def twice(self: Any, x: Any) -> Any:
+    """The backward actions that are legal, each of them twice."""
+    back = jnp.arange(self.parents) % 3
+    return jnp.where(x.stopped, back == 0, (back > 0) & (back <= x.position))
+
+
+DOUBLED = {
+    "step": lambda self, x, action: USUAL.step(self, x, action % 3),
+    "backward_step": lambda self, x, parent: USUAL.backward_step(self, x, parent % 3),
+    "mask": lambda self, x: x.stopped | (x.position + jnp.arange(self.actions) % 3 <= self.length),
+    "parent_mask": twice,
+}
+
+
+def test_along_trajectories_an_environment_that_breaks_no_rule_passes() -> None:
+    for problem in (PROBLEM, None):
+        check_trajectories(problem, make_environment(PROBLEM))
+
+
+test_control_along_trajectories_a_broken_rule_is_named = refuses(
+    lambda methods, fields, problem: check_trajectories(
+        problem, dataclasses.replace(broken(**methods), **fields)
+    ),
+    ({}, {"horizon": 3}, None, "horizon is 3, but a random trajectory has not ended"),
+    ({"decode": lambda self, x: f"p{int(x.position)}"}, {}, None, "a state, decoded and encoded"),
+    ({"decode": lambda self, x: f"p{5 - x.position}"}, {}, None, "'p5', encoded and decoded"),
+    (
+        {"parent_mask": lambda self, x: USUAL.parent_mask(self, x) | (x.position == 0)},
+        {},
+        None,
+        "parent_mask.. must be False at the initial state",
+    ),
+    (
+        {"undo": lambda self, x, action: action - 1},
+        {},
+        None,
+        "undo.. must give a backward action that is legal",
+    ),
+    (
+        {"redo": lambda self, x, parent: jnp.maximum(parent, 1)},
+        {},
+        None,
+        "redo.. must give the action that undo",
+    ),
+    (
+        {"parent_mask": lambda self, x: USUAL.parent_mask(self, x) | (x.position > 0)},
+        {},
+        None,
+        r"allows the backward action \d at .*, but the action that redo.. gives does not lead",
+    ),
+    (DOUBLED, {"actions": 6, "parents": 6}, None, "lists the child 'q0' twice"),
+    ({}, {}, Lines.laplaces(5, 3, seed=1), r"leads from 'p0' to \['q0', 'p1', 'p2'\], and the"),
 )
 
 

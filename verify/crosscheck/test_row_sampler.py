@@ -1,5 +1,6 @@
 """Trajectories drawn from rows of a network: each is enumerated too, with its probabilities."""
 
+import dataclasses
 import math
 from fractions import Fraction
 from typing import Any
@@ -114,6 +115,19 @@ def test_a_reward_that_disagrees_with_the_problem_is_refused() -> None:
     sampler = RowSampler(policy, instance.environment, other, "float32", 0)
     with pytest.raises(InputError, match="certify against the reward that was trained on"):
         sampler.draw(4)
+
+
+def test_an_environment_that_breaks_a_rule_is_refused_where_it_is_met() -> None:
+    instance, policy, _ = made("grid", "markov", "uniform")
+    usual = instance.environment
+    short = dataclasses.replace(usual, horizon=usual.horizon - 1)
+    with pytest.raises(InputError, match=f"has not ended after {short.horizon} steps"):
+        RowSampler(policy, short, instance.problem, "float32", 0).draw(100)
+    turned = type("Turned", (type(usual),), {"redo": lambda self, x, parent: parent // 2})
+    fields = {field.name: getattr(usual, field.name) for field in dataclasses.fields(usual)}
+    wrong = RowSampler(policy, turned(**fields), instance.problem, "float32", 0)
+    with pytest.raises(InputError, match=r"on the way back from .* lead to"):
+        wrong.draw_backward(instance.ends)
 
 
 @pytest.mark.long
