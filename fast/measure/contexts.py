@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from fast.measure.estimates import TELLING
 from fast.measure.report import Figures, Report
 from reference.metrics import Estimate
 
@@ -28,6 +29,7 @@ def joint_report(reports: Mapping[str, Report], held_out: Sequence[str]) -> Repo
     exact = [report.exact for report in every if report.exact is not None]
     log_z = [report.log_z for report in every if report.log_z is not None]
     notes = [f"means over {len(every)} contexts"]
+    notes += [note for note in TELLING if any(note in report.notes for report in every)]
     if (worst := _worst(within)) is not None:
         notes.append(f"the largest TV is {within[worst].learned[0].tv.mean:.4f}, in {worst}")  # type: ignore[union-attr]  # it has one
     return replace(

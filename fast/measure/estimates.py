@@ -23,6 +23,7 @@ from fast.measure.weights import Weights, mean_of, scaled
 from fast.policies.policy import Policy, uniform_policy
 from reference.metrics import Estimate, fcs_estimate
 from reference.problems import ClosedForm
+from reference.problems.base import is_ours
 
 # Backward trajectories per state, and trajectories each way, at the end of a run; the standard
 # error of TV is then below 0.004. A curve has fewer, as TV is estimated at every evaluation.
@@ -34,6 +35,10 @@ UNSEEN = (
     "trajectory ended; `pdai certify` bounds TV"
 )
 
+TOLD = "figures take log_z() and sample of the problem as they are, and nothing proves them"
+TOO_HIGH = "a KL below 0 says that log_z() is too high, or that sample does not draw the target"
+TELLING = (TOLD, TOO_HIGH)
+
 
 class _Samples:
     """The states on which samplers are measured where nothing is enumerated, and their figures.
@@ -41,6 +46,8 @@ class _Samples:
     Attributes:
         count: trajectories each way.
         log_z: the true `log Z`, or None.
+        is_told: whether it is what a user's problem says.
+        is_refuted: whether a KL divergence below 0 has shown that it is wrong.
         laws: the estimates of `p_T` at the FCS states, up to a factor, one row per policy.
         biases: the estimated bias of FCS, one per policy.
     """
@@ -56,6 +63,8 @@ class _Samples:
         self.count = min(max(samples, 2), SAMPLES)
         self.environment, self.size = environment, FCS_SIZE
         self.exact, self.log_z = None, None
+        self.is_told = closed_form is not None and not is_ours(closed_form)
+        self.is_refuted = False
         if closed_form is None:
             # A posterior has no mass at most states, so uniformly drawn states would show nothing.
             self.final, self.size = drawn_batches(policies, environment, self.count, seed)
@@ -91,12 +100,13 @@ class _Samples:
             return Figures(None, fcs, None, log_z, best, weights=Weights.of(log_weights))
         back = backward_paths(policy, environment, self.exact, seed)
         tv = total_variation_of_paths(self.log_z, forward, back)
-        kl = float(np.mean(back.log_reward - self.log_z - back.log_ratio))
-        return Figures(tv, fcs, kl, log_z, best)
+        kl = mean_of(back.log_reward - self.log_z - back.log_ratio)
+        self.is_refuted |= kl.mean < -5 * kl.standard_error
+        return Figures(tv, fcs, kl.mean, log_z, best)
 
     def exact_figures(self) -> Figures | None:
-        """The figures of exact samples; None without them."""
-        if self.log_z is None:
+        """The figures of exact samples; None without them, or if only the user says so."""
+        if self.log_z is None or self.is_told:
             return None
         zero = Estimate(0.0, 0.0)
         best = _best(self.exact, self._log_rewards(self.exact))
@@ -138,6 +148,8 @@ def estimated_report(
             f"FCS: p_T from {on.backward} backward trajectories a state; from half as many it is "
             f"{max(on.biases):+.4f} higher at most",
             *([] if on.log_z is not None else [UNSEEN]),
+            *([TOLD] if on.is_told else []),
+            *([TOO_HIGH] if on.is_refuted else []),
         ),
         drawn=min(on.count, TOP_SAMPLES),
         fcs_states="uniform" if on.log_z is not None else "drawn",

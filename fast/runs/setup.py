@@ -16,8 +16,10 @@ from fast.runs.sizes import check_sizes, check_states
 from fast.training.compose import TrainConfig
 from fast.training.state import TrainState
 from fast.training.trainer import Trainer
-from reference.errors import InputError, TooLargeError
+from reference.errors import InputError, TooLargeError, shown
 from reference.problems import ClosedForm, closed_form
+from reference.problems.base import kind_of_problem
+from reference.problems.closed_form import Enclosure
 from reference.text import count_text
 
 
@@ -119,6 +121,12 @@ def _measured(
         _check_unenumerated(config.dynamics, config.p_b, states)
         with contextlib.suppress(InputError):
             form = closed_form(problem)
+        if form is not None and not isinstance(log_z := form.log_z(), Enclosure):
+            raise InputError(
+                f"{kind_of_problem(problem).__name__}: log_z() is {shown(log_z)}, but a problem "
+                "that draws its samples has an Enclosure(value, error) there: return one, or "
+                "rename sample"
+            )
     return enumeration, form
 
 

@@ -24,6 +24,7 @@ from reference.problems.base import (
     check_members,
     enumerate_dag,
     enumerate_rewards,
+    is_ours,
     kind_of_problem,
 )
 from reference.problems.circuits import Circuit
@@ -146,8 +147,7 @@ class Target:
     @property
     def is_told(self) -> bool:
         """True if `log_z` rests on a method of a user's problem, which nothing proves."""
-        is_ours = kind_of_problem(self.problem).__module__.startswith("reference.")
-        return (self._has_log_z or self.is_searched) and not is_ours
+        return (self._has_log_z or self.is_searched) and not is_ours(self.problem)
 
     def log_z(self) -> Interval | None:
         """An interval that contains `log Z`, in nats: the problem's, searched or summed, if any."""

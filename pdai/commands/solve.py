@@ -11,6 +11,7 @@ from fast.tasks import TASKS
 from pdai.arguments import task_options, tasks_union
 from pdai.commands.tables import say, show_rows
 from pdai.solving.solve import Choice, solve
+from pdai.solving.solved import TOLD
 from reference.certificates.statement import at_most
 from reference.exact_flows import Backward
 from reference.problems.base import MAX_NODES
@@ -76,9 +77,12 @@ def solve_command(arguments: Sequence[str]) -> type[Any]:
                     "backward policy": how.p_b,
                     "TV to the target": f"at most {at_most(run.tv_bound)} (proved)",
                 }
+            kind = "exact sampler"
+            if run.recipe.is_told:
+                kind, rows["TV to the target"] = "sampler", TOLD
             rows["log Z, nats"] = f"{run.log_z.value!r}, within {at_most(run.log_z.error, 1)}"
             rows["seconds"] = f"{time.monotonic() - start:.2f}"
-            show_rows(f"exact sampler of {task.short_name}", rows)
+            show_rows(f"{kind} of {task.short_name}", rows)
             say(f"run folder: {run.folder}")
 
     return Solve

@@ -10,15 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from fast.tasks import task_meant
+from fast.tasks.custom import CustomTask
 from fast.training.compose import configure
 from pdai.certifying.certify import certify
-from pdai.solving.solve import solve, task_of
-from pdai.solving.solved import Solved
+from pdai.solving.solve import Choice, solve, task_of
+from pdai.solving.solved import TOLD, Solved
 from reference.arguments import checked
 from reference.certificates.statement import Certificate
 from reference.errors import TooLargeError
 from reference.exact_flows import Backward
-from reference.problems.base import MAX_NODES
+from reference.problems.base import MAX_NODES, kind_of_problem
 from reference.problems.closed_form import ClosedForm
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def sampler(
     """The best possible sampler of a problem; stderr says which, and why.
 
     A closed form, if the problem draws exact samples; else dynamic programming, if all states can
-    be listed; else training.
+    be listed; else training. A closed form of a user's own comes after dynamic programming.
 
     Args:
         problem: as for `pdai.solve`.
@@ -99,20 +100,24 @@ def sampler(
         kind, values = task_meant(task)
         configure(kind, **{**values, **training})
     own = task.make_problem()
-    why = f"{type(own).__name__} has no closed form"
-    if isinstance(own, ClosedForm):
+    name, tried = kind_of_problem(own).__name__, []
+    ways: list[Choice] = ["closed-form", "listed"]
+    if isinstance(task, CustomTask):
+        # What is listed is proved, and what a user's closed form says is not.
+        ways.reverse()
+    if not isinstance(own, ClosedForm):
+        ways, tried = ["listed"], [f"{name} has no closed form"]
+    for way in ways:
         try:
-            run = solve(task, way="closed-form", out=out)
+            run = solve(task, p_b=p_b, way=way, max_states=max_states, out=out)
         except TooLargeError as error:
-            why = str(error)
-        else:
-            return _said("closed form", f"{type(own).__name__} draws exact samples", run)
-    try:
-        run = solve(task, p_b=p_b, way="listed", max_states=max_states, out=out)
-    except TooLargeError as error:
-        why = f"{why}; {error}"
-    else:
-        return _said("dynamic programming", f"{why}; {run.recipe.why}", run)
+            tried.append(str(error))
+            continue
+        if way == "listed":
+            return _said("dynamic programming", "; ".join([*tried, run.recipe.why]), run)
+        why = TOLD if run.recipe.is_told else f"{name} draws exact samples"
+        return _said("closed form", why, run)
+    why = "; ".join(tried)
     # Imported here, as it loads JAX, which exact samplers do not need.
     from pdai.front import train
 

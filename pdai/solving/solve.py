@@ -19,7 +19,7 @@ from fast.runs.identity import imported_sources
 from fast.runs.records import save_law, seal_run, write_json
 from fast.tasks import CustomTask, Task, task_meant
 from pdai.certifying.target import Target, log_z_interval
-from pdai.solving.solved import MOST_COMPARED, SHOWING, Recipe, Solved, draws_of
+from pdai.solving.solved import MOST_COMPARED, SHOWING, TOLD, Recipe, Solved, draws_of
 from reference.arguments import build, checked
 from reference.balance import log_float
 from reference.certificates.features import KnowsMeans
@@ -341,9 +341,9 @@ def write_solved(answer: Answer, folder: Path) -> Solved:
 def _report(answer: Answer) -> Report:
     best = float(np.sort(answer.log_rewards)[-MEAN_BEST:].mean())
     target, bound = answer.target, f"TV at most {at_most(answer.tv_bound)}, proved"
-    is_given = isinstance(answer.recipe.task, CustomTask) and answer.recipe.way == "closed-form"
+    is_given = answer.recipe.is_told
     if is_given:
-        bound = "TV is 0 if the problem's log_z() and sample are right, which is not proved"
+        bound = TOLD
 
     def figures(law: Floats | None) -> Figures:
         tv = kl = None

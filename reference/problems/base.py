@@ -219,6 +219,11 @@ def count_assignments(values: int, places: int, order: Order) -> int:
     return count_words(values, places) if order == "fixed" else (values + 1) ** places
 
 
+def is_ours(problem: Any) -> bool:
+    """True if the methods of a problem are this project's, and not a user's."""
+    return kind_of_problem(problem).__module__.startswith("reference.")
+
+
 class AskedProblem(Generic[S]):
     """A problem whose results are checked, some of them by a second call.
 

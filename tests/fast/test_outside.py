@@ -2,7 +2,7 @@
 
 import importlib.util
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -293,6 +293,32 @@ def test_an_environment_trains_with_a_problem_and_without(tmp_path: Path) -> Non
     assert len(run.sample(5).states) == 5
     with pytest.raises(InputError, match="too many to enumerate"):
         run.law()
+
+
+class Stated(SubsetsProblem):
+    """Has a log Z that is a number, as `pdai certify` takes it."""
+
+    def log_z(self) -> float:
+        return 1.0
+
+    def sample(self, count: int, seed: int) -> list[Any]:
+        return []
+
+
+def short() -> Any:
+    """Subsets with a horizon of 2."""
+    return replace(Subsets.from_problem(SubsetsProblem()), horizon=2)
+
+
+test_an_environment_is_checked_before_it_is_trained = refuses(
+    lambda options: pdai.train(**options, **QUICK),
+    ({"problem": SubsetsProblem, "environment": short()}, "horizon is 2, but the longest"),
+    ({"environment": short()}, "horizon is 2, but a random trajectory has not ended"),
+    (
+        {"problem": Stated, "environment": Subsets, "max_states": 3},
+        r"Stated: log_z\(\) is 1.0, but .* Enclosure",
+    ),
+)
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import Counter
 from fractions import Fraction
+from functools import partial
 from itertools import count, pairwise, product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -332,23 +333,24 @@ def test_a_closed_form_is_taken_where_there_are_too_many_states(
     assert "closed form" in answer("certify", "run", cwd=tmp_path, expect=2).stderr
 
 
+by_form = partial(solve, way="closed-form")
 test_bad_input_in_python = refuses(
     whole,
     (lambda: solve("six7"), "six6"),
     (lambda: solve("grid", sides=3), "side"),
     (lambda: solve("grid", p_b="uniforn"), "uniform"),  # type: ignore[arg-type]
     (lambda: solve(Fork(), max_states=0), "max_states"),
-    (lambda: pdai.sampler(Bounded()), r"Bounded: log_z\(\) is 2.30\d*, but .* Enclosure"),
-    (lambda: pdai.sampler(Coins(bias=0.5)), "probability .* by R / Z: make reward"),
+    (lambda: by_form(Bounded()), r"Bounded: log_z\(\) is 2.30\d*, but .* Enclosure"),
+    (lambda: by_form(Coins(bias=0.5)), "probability .* by R / Z: make reward"),
     (
-        lambda: pdai.sampler(Coins(off=0.01)),
+        lambda: by_form(Coins(off=0.01)),
         r"log_z\(\) is 10.99.* all rewards of the problem sum to a log Z of 10.98",
     ),
-    (lambda: pdai.sampler(Coins(more="1")), "sum to 1.8.*, more than 1: make reward"),
-    (lambda: pdai.sampler(Coins(more="2")), "sample of Coins has '.*2', which is none of"),
-    (lambda: pdai.sampler(Coins(40, off=-30)), "sum to .*, more than 1: make reward"),
+    (lambda: by_form(Coins(more="1")), "sum to 1.8.*, more than 1: make reward"),
+    (lambda: by_form(Coins(more="2")), "sample of Coins has '.*2', which is none of"),
+    (lambda: by_form(Coins(40, off=-30)), "sum to .*, more than 1: make reward"),
     *(
-        (lambda draw=draw: pdai.sampler(coins(sample=draw)), f"Others{words}")
+        (lambda draw=draw: by_form(coins(sample=draw)), f"Others{words}")
         for draw, words in (
             (lambda s, n, _: Coins.sample(s, n, 0), ": sample draws the same states from two"),
             (lambda s, n, _: Coins.sample(s, n, next(SEEDS)), ": sample draws other .* seed"),
@@ -357,7 +359,7 @@ test_bad_input_in_python = refuses(
         )
     ),
     (
-        lambda: pdai.sampler(coins(log_z=lambda s: Enclosure(40 * math.log(3), 0.1))),
+        lambda: by_form(coins(log_z=lambda s: Enclosure(40 * math.log(3), 0.1))),
         "with an error from 0 to 1e-06",
     ),
     # Though nothing is trained.
@@ -441,8 +443,15 @@ def test_what_is_no_graph_has_no_probability_in_a_closed_form(tmp_path: Path) ->
 
 
 def test_a_closed_form_of_ones_own_is_not_said_to_be_proved(tmp_path: Path) -> None:
-    made = pdai.sampler(Coins(), out=tmp_path / "few")
-    assert "which is not proved" in made.run.report.notes[0]
+    made = pdai.sampler(Coins(), max_states=1_000, out=tmp_path / "few")
+    assert "which is not proved" in made.why
+    assert made.why == made.run.report.notes[0]
+    # What can be listed is.
+    assert pdai.sampler(Coins(), out=tmp_path / "listed").way == "dynamic programming"
+    said = answer("solve", "custom", "--problem", "tests.pdai.test_solve:Coins", "--way",
+                  "closed-form", "--out", str(tmp_path / "said"), cwd=ROOT).stdout  # fmt: skip
+    assert "which is not proved" in " ".join(said.replace("│", " ").split())
+    assert "exact sampler" not in said
     # A report said "TV 0 (exact)" of draws with TV 0.01, which 4,096 of them do not show.
     assert (made.run.report.tv_kind, made.run.report.learned[0].tv) == ("unknown", None)
     answer("report", str(tmp_path / "few"), "--out", "page.html", cwd=tmp_path)
@@ -451,7 +460,7 @@ def test_a_closed_form_of_ones_own_is_not_said_to_be_proved(tmp_path: Path) -> N
     for other in ("2" * 10, "1" * 11):
         with pytest.raises(InputError, match=f"{other}' is no terminal state"):
             made.log_prob([other])
-    made = pdai.sampler(Coins(40), out=tmp_path / "many")
+    made = pdai.sampler(Coins(40), max_states=1_000, out=tmp_path / "many")
     with pytest.raises(InputError, match=r"Coins has more than 20,000 states, and no parents"):
         made.log_prob(["1" * 40])
 

@@ -47,6 +47,7 @@ from fast.measure.weights import mean_of, scaled
 from fast.policies.policy import Policy, count_parameters, uniform_policy
 from reference import RATIONAL, BackwardPolicy, ForwardPolicy, marginal, metrics
 from reference.problems import closed_form
+from reference.problems.closed_form import Enclosure
 from verify.crosscheck.compare import compilations, excess
 from verify.crosscheck.instances import Instance, make_instance, random_policy
 from verify.lib.laws import path_laws
@@ -283,6 +284,26 @@ def test_one_backward_trajectory_is_drawn_where_p_b_is_certain(
     p = exact_law(policy, instance.enumeration, float64=True).probabilities[final]
     # Control: with several paths a state, what is drawn has an error.
     assert (abs(law[0] - p / p.sum()).max() < 1e-6) == (paths == 1)
+
+
+@pytest.mark.parametrize("shift", [0, 10])
+def test_figures_by_a_user_s_closed_form_say_that_nothing_proves_it(
+    shift: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for what, value in (("SAMPLES", 100), ("FCS_BATCHES", 2), ("FCS_SIZE", 8)):
+        monkeypatch.setattr(estimates, what, value)
+    instance = make_instance("grid, fixed order")
+    policy = random_policy(instance.environment)
+    form: Any = instance.problem
+
+    class Own(type(form)):  # type: ignore[misc]
+        def log_z(self) -> Enclosure:
+            return Enclosure(form.log_z().value + shift, 0.0)
+
+    own = Own(form.side, form.dimension)
+    report, _, _ = estimated_report([policy], None, instance.environment, own, SEED, 100)
+    assert report.exact is None
+    assert report.notes[1:] == (estimates.TOLD, *([estimates.TOO_HIGH] if shift else []))
 
 
 # With enumeration
