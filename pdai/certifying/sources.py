@@ -25,7 +25,7 @@ from reference.certificates import (
     write_certificate,
 )
 from reference.certificates.exact import ExactLaw, ExactSampler, exact_sampler, law_beside_target
-from reference.certificates.histograms import random_order
+from reference.certificates.histograms import check_repeats, random_order
 from reference.certificates.importance import Walks
 from reference.certificates.inputs import JSON_LINES, values_of
 from reference.certificates.laws import Law
@@ -254,6 +254,7 @@ class RecordSource(SamplerSource):
     def __init__(self, path: Path, target: Target):
         super().__init__(str(path), target)
         self._record = record = read_record(path, target.texts(), tolerant=True)
+        check_repeats(repr(self.name), record.terminals, target.probabilities())
         self.notes = record.notes
         if record.numbers is not None and not isinstance(target.problem, Law):
             target.check_drawn(str(path), record.terminals)
@@ -406,6 +407,7 @@ class SampleSource(SamplerSource):
                     "and more follow: give all, as a list or a Counter, or in the order they came"
                 )
             terminals = [terminals[i] for i in order.tolist()]
+        check_repeats(self.name, terminals, target.probabilities())
         self.samples, notes = inside(terminals, target)
         self.notes = (*self.notes, *ordering, *notes)
 

@@ -9,7 +9,7 @@ fixed, and its generator is trusted, as that of all draws is.
 import math
 import operator
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,8 @@ SORTED = 2.0**-10
 # Independent draws have a stretch of samples again, of the length that is compared, with at most
 # the probability 2 to minus this many bits. Digests are sums with the powers of an odd number.
 AGAIN, ODD = 40, 0x9E3779B97F4A7C15
+# Independent draws repeat as seldom as what is refused with at most the probability exp(-SELDOM).
+SELDOM = math.log(1e9)
 # Samples up to so many places apart, as of workers that take turns, are equal too often by so many
 # deviations of draws.
 LAGS, DEVIATIONS = 64, 6.0
@@ -80,6 +82,49 @@ def random_order(
         "were independent draws: correlated samples have no such bounds, and sorted ones need a "
         "column of counts (or a Counter in Python)"
     ]
+
+
+def check_repeats(
+    owner: str, samples: Sequence[Hashable], values: Collection[Hashable] | None
+) -> None:
+    """Checks that samples repeat as often as independent draws of any law on some values must.
+
+    Args:
+        owner: the name of the samples in messages.
+        samples: the samples; those outside of the values do not count.
+        values: all values of the target; None if they are not listed.
+
+    Raises:
+        InputError: if independent draws repeat so seldom with at most the probability
+            `exp(-SELDOM)`.
+    """
+    if values is None:
+        return
+    inside = [x for x in samples if x in values]
+    count, repeats = len(inside), len(inside) - len({*inside})
+    if _log_chance_of_repeats(count, repeats, len(values)) <= -SELDOM:
+        raise InputError(
+            f"{owner}: {count:,} samples of {len(values):,} values have {repeats:,} repeats, but "
+            "independent draws of any sampler have more, but for a chance of 1e-9: give every "
+            "draw as often as it came, and none that was drawn without replacement"
+        )
+
+
+def _log_chance_of_repeats(count: int, repeats: int, values: int) -> float:
+    """The logarithm of a bound of the probability that independent draws have so few repeats.
+
+    A repeat is a draw of a value that came before. Of all laws, the uniform one has the fewest: if
+    m > 1 draws are of two values, of one with probability p, both come with probability
+    `1 - p^m - (1 - p)^m`, which is largest at 1/2, and averaging pairs leads to the uniform law.
+    While that has at most r repeats, draw number i + 1 is one with probability at least
+    `(i - r) / values`. So they are at least a sum of independent trials whose mean is `mean`, and
+    this is at most `r < mean` with probability at most `exp(r - mean + r log(mean / r))`
+    (Chernoff).
+    """
+    mean = (count - repeats) * (count - repeats - 1) / (2 * values)
+    if repeats >= mean:
+        return 0.0
+    return repeats - mean + (repeats * math.log(mean / repeats) if repeats else 0.0)
 
 
 def _again(places: npt.NDArray[np.intp], totals: npt.NDArray[np.int64]) -> tuple[int, int] | None:

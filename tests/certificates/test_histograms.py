@@ -1,9 +1,10 @@
 """Histograms, and samples that are sorted: orders that independent draws do not have."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import groupby, permutations
+from itertools import groupby, permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,13 @@ import pytest
 
 import pdai
 from pdai.testing import assert_law
-from reference.certificates.histograms import MOST, _chance_together, random_order
+from reference.certificates.histograms import (
+    MOST,
+    _chance_together,
+    _log_chance_of_repeats,
+    check_repeats,
+    random_order,
+)
 from reference.errors import InputError
 from tests.certificates.problems import FAIR, Words
 from tests.certificates.test_log_prob import WRONG, log_prob
@@ -166,6 +173,42 @@ def test_samples_that_come_again_are_refused(tmp_path: Path) -> None:
         random_order("x", [*first, *second, *second])
     for right in (["a"] * 99, ["a", "b", "b"] * 99, draws, [0, 1] * 9 + draws, sorted(draws) * 2):
         assert random_order("x", right)[0] is None
+
+
+MANY = dict.fromkeys(range(2_000), 1)
+DRAWS = np.random.default_rng(0).choice(2_000, (20, 1_000)).tolist()
+test_draws_without_their_repeats_are_refused = refuses(
+    lambda samples: pdai.certify(samples, law=MANY),
+    (
+        [*dict.fromkeys(DRAWS[0])],
+        r"samples: 7\d\d samples of 2,000 values have 0 repeats, but indep",
+    ),
+    (Counter({*DRAWS[0]}), r"7\d\d samples of 2,000 values have 0 repeats"),
+    # Repeats were dropped by one of two workers; or draws are of half of the values, each once.
+    ([*dict.fromkeys(DRAWS[0]), *DRAWS[1][:60]], r"samples of 2,000 values have \d\d repeats"),
+    (RANDOM.permutation(1_000).tolist(), "1,000 samples of 2,000 values have 0 repeats"),
+)
+
+
+def test_control_independent_draws_have_their_repeats() -> None:
+    for draws in DRAWS:
+        for count in (0, 1, 60, 300, 1_000):
+            # Values of no law are not counted.
+            check_repeats("x", [*draws[:count], *map(str, range(9_000))], MANY)
+
+
+@pytest.mark.parametrize("weights", [(1, 1, 1, 1), (5, 1, 1, 1), (1, 1, 2, 0), (3, 3, 2, 1)])
+def test_independent_draws_repeat_seldom_at_most_as_often_as_bounded(
+    weights: tuple[int, ...],
+) -> None:
+    for count in range(1, 8):
+        met = Counter[int]()
+        for draws in product(range(4), repeat=count):
+            met[count - len({*draws})] += math.prod(weights[x] for x in draws)
+        for repeats in range(count):
+            chance = sum(met[r] for r in range(repeats + 1)) / sum(weights) ** count
+            assert chance <= math.exp(_log_chance_of_repeats(count, repeats, 4)) <= 1
+    assert _log_chance_of_repeats(7, 0, 4) < -5
 
 
 def test_correlated_samples_are_noted_and_keep_their_order() -> None:
