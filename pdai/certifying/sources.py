@@ -49,13 +49,13 @@ from reference.loading import name_of
 from reference.marginals import marginal
 from reference.problems.base import kind_of_problem
 from reference.problems.circuits import Circuit
-from reference.problems.columns import NOTHING
+from reference.problems.columns import NOTHING, UNSEEN
 from reference.sources import digest_of
 from reference.user_code import called
 
 # What two programs put around one value; and numbers, which they may round to float32,
 # or begin with zeros; the most values of a law that are compared.
-AROUND = " \t\r\n\"'\0\x1a\xa0\xad\u200b\u200c\u200d\u200e\u200f\u2060\u3000\ufeff"
+AROUND = " \t\r\n\"'\xa0\u3000" + UNSEEN
 ROUNDED = re.compile(r"-?(?<!\d)\d+(\.\d*([eE][+-]?\d+)?|[eE][+-]?\d+)")
 ZEROS = re.compile(r"\+?(-?)0*(\d+)")
 COMPARED = 100_000

@@ -4,6 +4,7 @@ import csv
 import io
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
 from itertools import zip_longest
@@ -28,9 +29,14 @@ LEAST_SPREAD = 1e-13
 # What programs write for a missing value, and its other common marks.
 NOTHING = {"", "nan", "none", "null", "na", "n/a", "<na>", "nat"}
 MISSING = NOTHING | {"-", "--", ".", "?", "n.a.", "#na", "#n/a", "-nan", "(null)", "\\n"}
-MISSING |= {"#value!", "#div/0!", "#ref!", "#num!", "#name?"}
-# Numbers that programs write for a missing value.
+MISSING |= {"#value!", "#div/0!", "#ref!", "#num!", "#name?", "#n/a n/a", "missing"}
+# Numbers that programs write for a missing value. So may be any that comes again and is away from
+# the others by more than so many of their ranges, or by one range if its digits are nines.
 STAND_INS = {-99, -999, -9999}
+RANGES = 10
+# What is not seen, and that programs put around a value as they do spaces.
+UNSEEN = "\0\x1a\xad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
+AROUND = "".join(filter(str.isspace, map(chr, range(0x3001)))) + UNSEEN
 # What is written as a number in some place, and is no plain decimal one.
 NUMBER_ELSEWHERE = re.compile(r"[+-]?[$£€]?[\d.,'_/\s]*\d[.,]?\s*[%$£€]?")
 
@@ -117,7 +123,7 @@ class Table(NamedTuple):
                     f"column {name!r} has another value in every row: if it numbers or names the "
                     "rows, leave it out"
                 )
-            for value in (x for x in values if _is_integer(x) and float(x) in STAND_INS):
+            for value in _stand_ins(column):
                 remarks.append(
                     f"column {name!r} holds {value} {column.count(value)} times: if that stands "
                     "for a missing value, leave these rows out"
@@ -131,6 +137,24 @@ class Table(NamedTuple):
                         "category, write it in one way"
                     )
         return remarks
+
+
+def _stand_ins(column: Sequence[str]) -> list[str]:
+    """The values of a column that may stand for a missing one."""
+    values = sorted(set(column))
+    listed = [x for x in values if _is_integer(x) and float(x) in STAND_INS]
+    if not all(map(DECIMAL.fullmatch, values)):
+        return listed
+    numbers = Counter(map(float, column))
+    for end in (min(numbers), max(numbers)):
+        others = [x for x in numbers if x != end]
+        if end in STAND_INS or numbers[end] == 1 or len(others) < 2:
+            continue
+        spread, gap = max(others) - min(others), min(abs(x - end) for x in others)
+        nines = set(f"{abs(end):.15g}") <= {"9", "."}
+        if gap > spread * (1 if nines else RANGES):
+            listed.append(next(x for x in values if float(x) == end))
+    return listed
 
 
 def _is_integer(text: str) -> bool:
@@ -158,7 +182,7 @@ def read_table(path: Path) -> Table:
             f"{name}: its first line is {shown(lines[0][0])}, without a comma: separate the values "
             f"by commas, and not by {marks[0]!r}"
         )
-    lines = [[cell.strip() for cell in row] for row in lines]
+    lines = [[cell.strip(AROUND) for cell in row] for row in lines]
     names, *rows = lines
     columns = zip_longest(names, zip(*rows, strict=False), fillvalue="")
     if all(DECIMAL.fullmatch(head) or head in column for head, column in columns):
@@ -187,13 +211,13 @@ def table_of(
     Raises:
         InputError: if names are empty or repeated, rows of unequal length, or a value is missing.
     """
-    names = tuple(normalize("NFC", name.strip()) for name in head)
+    names = tuple(normalize("NFC", name.strip(AROUND)) for name in head)
     if len(set(names)) < len(names) or "" in names or not all(map(str.isprintable, names)):
         raise InputError(
             f"{source}: its first line is {shown(names)}, but must name each column once, in "
             "characters that can be printed"
         )
-    rows = [[cell.strip() for cell in row] for row in cells]
+    rows = [[cell.strip(AROUND) for cell in row] for row in cells]
     for number, row in enumerate(rows, 2):
         if len(row) != len(names):
             raise InputError(
@@ -221,7 +245,7 @@ def levels(owner: str, data: object, names: Sequence[str]) -> Ints:
     """
     values: npt.NDArray[Any] = np.asarray(data)
     if values.dtype.kind in "OSU":
-        rows = [[str(cell).strip() for cell in row] for row in values]
+        rows = [[str(cell).strip(AROUND) for cell in row] for row in values]
         for number, row in enumerate(rows):
             _check_present(f"{owner}: row {number}", names, row)
         values = np.array(rows)

@@ -189,7 +189,10 @@ FILES = [
     ("one,two\nx,y\ny,x\none,two\nx,y\n", "above it; or, if line 4 repeats the names"),
     *(
         (f"a,b\n1,{cell}\n3,4\n", "line 2: the value of 'b' is missing")
-        for cell in ("", " ", "NA", "N/A", "nan", "None", "null", "-", "?", "NaT", "\\N", "#DIV/0!")
+        for cell in (
+            *("", " ", "NA", "N/A", "nan", "None", "null", "-", "?", "NaT", "\\N", "#DIV/0!"),
+            *("\u200bna\ufeff ", "Missing", "#N/A N/A"),
+        )
     ),
 ]
 
@@ -263,8 +266,9 @@ def test_categories_are_written_in_one_way(column: str, message: str) -> None:
     data = np.array([column.split(), list("xyxy")]).T
     refused(message, StructureLearning.discrete, data)
     # The spaces around a value do not count, and text is no number.
-    spaced = np.array([["1", " 1", "1a ", "1a"], list("xyxy")]).T
-    assert StructureLearning.discrete(spaced) == StructureLearning.discrete(np.char.strip(spaced))
+    spaced = np.array([["1", " 1\u200b ", "1a\xa0", "\ufeff1a"], list("xyxy")]).T
+    plain = np.array([["1", "1", "1a", "1a"], list("xyxy")]).T
+    assert StructureLearning.discrete(spaced) == StructureLearning.discrete(plain)
     large = np.array([[2**60 + i % 4, i % 2] for i in range(8)])
     assert StructureLearning.discrete(large) == StructureLearning.discrete(large - 2**60)
 
@@ -276,6 +280,13 @@ def test_categories_are_written_in_one_way(column: str, message: str) -> None:
         ("p q r s", "column 'a' has another value in every row"),
         ("-999 1.5 2 -999", "column 'a' holds -999 2 times: if that stands for a missing value"),
         ("-999.0 1.5 2 -9.99e+02", "column 'a' holds -9.99e+02 1 times: if that stands"),
+        *(
+            (f"{value} 1.5 2 {value}", f"column 'a' holds {value} 2 times: if that stands for")
+            for value in ("9999", "-999.9", "99", "-9", "1e20", "88")
+        ),
+        # Doses, counts, a ninth class, and a value that is there once.
+        *((column, None) for column in ("100 10 1 100", "0 20 2 20", "8 9 7 9", "9 0 9 0")),
+        ("9999 1.5 2 2", None),
         ("Yes no yes no", "column 'a' has 'Yes' and 'yes': if they are one category"),
         ("p \"'p'\" q q", "column 'a' has \"'p'\" and 'p': if they are one category"),
         ("1.5 2 3 4", None),
