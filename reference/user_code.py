@@ -18,6 +18,8 @@ from random import Random
 from sys import getsizeof
 from typing import Any, Generic, NamedTuple, TypeVar
 
+import numpy as np
+
 from reference.errors import InputError, TooLargeError, plain, shown
 from reference.files import memory_in_use, memory_of_machine
 
@@ -247,7 +249,7 @@ class Asked(Generic[T]):
         try:
             answer = self._read(self.function(argument), argument)
             for question, first in self._twice.again(argument, answer):
-                again = self._read(self.function(question), question)
+                again = self._read(self._unwrapped(question), question)
                 if not self._same(first, again):
                     call = f"{self.owner}: {self.name}({shown(question)})"
                     raise asked_again(call, first, again)
@@ -256,6 +258,22 @@ class Asked(Generic[T]):
         except Exception as error:
             raise _as_refusal(self.owner, self.name, error, [argument]) from error
         return answer
+
+    def _unwrapped(self, question: Any) -> Any:
+        """An answer; raises InputError if it is an integer, and one of NumPy wrapped on the way."""
+        try:
+            with np.errstate(over="raise"):
+                return self.function(question)
+        except FloatingPointError as error:
+            answer = self.function(question)
+            # Floats, and what a function of NumPy overflows, become infinite, and may be meant to.
+            if "scalar" in str(error) and isinstance(answer, int | np.integer):
+                raise InputError(
+                    f"{self.owner}: {self.name}({shown(question)}) is {plain(answer)}, but on the "
+                    f"way an integer of NumPy wraps ({error}): compute with int(x), or, if that is "
+                    "meant, under np.errstate(over='ignore')"
+                ) from error
+            return answer
 
 
 class Growth:

@@ -140,6 +140,42 @@ def test_what_is_not_a_function_is_refused(call: str, members: Any) -> None:
         inspect_problem(other(**members))
 
 
+def product_of(kind: Any, result: Any = int) -> Any:
+    """A reward that is a product of scalars, 300 for "aab"."""
+    return lambda _, x: result(kind(100) * kind(1 + x.count("a"))) + result(kind(1))
+
+
+def far(_: Any, x: str) -> int:
+    """Infinity on the way is meant."""
+    return 1 + int(9 / (1 + np.exp(np.float64(1_000))))
+
+
+def meant(_: Any, x: str) -> int:
+    with np.errstate(over="ignore"):
+        return 1 + int(np.uint8(100) * np.uint8(3))
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered")
+@pytest.mark.parametrize(
+    ("reward", "wraps"),
+    [
+        (product_of(np.uint8), True),
+        (product_of(np.uint8, np.uint8), True),
+        (product_of(np.int16), False),
+        (product_of(int), False),
+        (product_of(np.float64, float), False),
+        (far, False),
+        (meant, False),
+    ],
+)
+def test_an_integer_that_wraps_on_the_way_to_a_reward_is_refused(reward: Any, wraps: bool) -> None:
+    if not wraps:
+        inspect_problem(other(reward=reward))
+        return
+    with pytest.raises(InputError, match=r"^P: reward\('.*'\) is .*, but on the way an integer of"):
+        inspect_problem(other(reward=reward))
+
+
 @dataclass(frozen=True)
 class _Sorted:
     """A state with a number that equality leaves out."""
