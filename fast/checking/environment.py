@@ -26,7 +26,7 @@ from fast.laws.enumeration import (
 from fast.sampling.trajectories import repeat
 from fast.tracing import same_program
 from reference.dag import check_distinct
-from reference.errors import InputError, check_choice, shown
+from reference.errors import InputError, check_choice, check_hashable, shown
 from reference.problems import Problem, enumerate_dag
 from reference.problems.base import MAX_NODES, AskedProblem
 
@@ -200,7 +200,10 @@ def check_trajectories(problem: Problem[Any] | None, environment: AbstractEnviro
         InputError: at the first rule that is broken.
     """
     check_types(environment)
-    name = type(environment).__name__
+    name, asked = (
+        type(environment).__name__,
+        None if problem is None else AskedProblem[Any](problem),
+    )
     every, is_new, ended = eqx.filter_jit(_random_walks)(environment, jax.random.key(0))
     if not np.asarray(ended).all():
         raise InputError(
@@ -213,15 +216,17 @@ def check_trajectories(problem: Problem[Any] | None, environment: AbstractEnviro
     chosen = new[np.r_[0, np.random.default_rng(0).choice(len(new), size, replace=False)]].T
     states = jax.tree.map(lambda leaf: np.asarray(leaf)[tuple(chosen)], every)
     labels = decode_all(environment, states)
+    check_hashable(f"{name}: a label that decode() gives", labels[0])
     again = jax.tree.leaves(encode_all(environment, labels))
     if not all(map(np.array_equal, again, jax.tree.leaves(states))):
         raise InputError(
             f"{name}: a state, decoded and encoded, is another one: fix encode() or decode()"
         )
-    ends, mask, back = _flags(environment, states)
+    ends, mask, back = map(np.asarray, _flags(environment, states))
+    edges = mask & ~ends[:, None]
     if back[0].any():
         raise InputError(f"{name}: parent_mask() must be False at the initial state: fix it")
-    _check_moves(environment, labels, states, ends, mask & ~ends[:, None])
+    _check_moves(environment, labels, states, ends, edges)
     slots = np.arange(environment.parents, dtype=np.int32)
     legal = jax.jit(jax.vmap(jax.vmap(_is_parent, (None, None, 0)), (None, 0, None)))
     for node, slot in np.argwhere(back & ~np.asarray(legal(environment, states, slots))).tolist():
@@ -229,17 +234,17 @@ def check_trajectories(problem: Problem[Any] | None, environment: AbstractEnviro
             f"{name}: parent_mask() allows the backward action {slot} at {shown(labels[node])}, "
             "but the action that redo() gives does not lead back: fix parent_mask() or redo()"
         )
-    for move, allowed in (("step", mask & ~ends[:, None]), ("backward_step", back)):
-        rows = _moved(environment, move, states, allowed)
-        for label, row in zip(labels, rows, strict=True):
-            check_distinct(label, row, "child" if move == "step" else "parent")
-            if move == "step" and problem is not None:
-                expected = AskedProblem[Any](problem).children(label)
-                if {*row} != {*expected}:
-                    raise InputError(
-                        f"{name}: the environment leads from {shown(label)} to {shown(row)}, and "
-                        f"the problem to {shown(expected)}: fix step() or mask()"
-                    )
+    children = _moved(environment, "step", states, edges)
+    parents = _moved(environment, "backward_step", states, back)
+    for label, below, above in zip(labels, children, parents, strict=True):
+        check_distinct(label, below)
+        check_distinct(label, above, "parent")
+        expected = below if asked is None else asked.children(label)
+        if {*below} != {*expected}:
+            raise InputError(
+                f"{name}: the environment leads from {shown(label)} to {shown(below)}, and the "
+                f"problem to {shown(expected)}: fix step() or mask()"
+            )
 
 
 def _random_walks(environment: AbstractEnvironment[Any], key: PRNGKeyArray) -> tuple[Any, ...]:
