@@ -190,6 +190,17 @@ test_draws_without_their_repeats_are_refused = refuses(
 )
 
 
+@pytest.mark.parametrize("log_prob", ["", f",{-math.log(2_000)}"])
+def test_a_file_without_its_repeats_is_refused(log_prob: str, tmp_path: Path) -> None:
+    path, head = tmp_path / "x.csv", "terminal,log_prob" if log_prob else "terminal"
+    law = dict.fromkeys(map(str, MANY), 1)
+    path.write_text("\n".join([head, *(f"{x}{log_prob}" for x in dict.fromkeys(DRAWS[0]))]))
+    with pytest.raises(InputError, match=r"x\.csv': 7\d\d samples of 2,000 values have 0 repeats"):
+        pdai.certify(path, law=law)
+    path.write_text("\n".join([head, *(f"{x}{log_prob}" for x in DRAWS[0])]))
+    assert pdai.certify(path, law=law).interval.low == 0
+
+
 def test_control_independent_draws_have_their_repeats() -> None:
     for draws in DRAWS:
         for count in (0, 1, 60, 300, 1_000):
