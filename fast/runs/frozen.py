@@ -37,26 +37,32 @@ def arithmetic(precision: Literal["float32", "float64"]) -> Iterator[None]:
 
 
 def tables_digest(environment: AbstractEnvironment[Any] | Contexts) -> str | None:
-    """The checksum of a user's problem that is enumerated into tables; None of others."""
+    """The checksum of the arrays of a user's problem or environment; None for this project's."""
     if isinstance(environment, Contexts):
         every = [tables_digest(environment.at(i)) for i, _ in enumerate(environment.names)]
         return None if every[0] is None else sha256(repr(every).encode())
-    return environment.digest() if isinstance(environment, TabularEnvironment) else None
+    if isinstance(environment, TabularEnvironment):
+        return environment.digest()
+    if type(environment).__module__.startswith("fast."):
+        return None
+    arrays = map(np.asarray, jax.tree.leaves(environment))
+    return sha256(repr([(x.dtype.name, x.shape, x.tobytes()) for x in arrays]).encode())
 
 
 def check_tables(folder: Path, environment: AbstractEnvironment[Any] | Contexts) -> None:
     """Checks that a user's problem has, number by number, the tables that a run was trained on.
 
     Raises:
-        InputError: if it has not: its numbers would then mean other states.
+        InputError: if it has not: its numbers would then mean other states, or other rewards.
     """
     digest = tables_digest(environment)
     if digest is not None and read_json(folder / "meta.json").get("tables") not in (None, digest):
         raise InputError(
             f"the run {str(folder)!r} was trained on other tables than its problem now gives: "
             "children(state) must list the same states in the same order in every process (sort "
-            "what comes out of a set), and its rewards and features must be as they were; train "
-            "again, or bring the module back"
+            "what comes out of a set), and its rewards and features, or the arrays of its "
+            "environment, must be as they were; train again, or bring back the module and what it "
+            "reads"
         )
 
 

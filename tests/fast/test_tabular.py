@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import fast.environments.tabular as tabular
+from examples.subsets import SubsetsProblem
 from fast.checking.environment import check_environment
 from fast.environments import TabularEnvironment, make_environment
 from fast.laws.enumeration import enumerate_environment
@@ -143,15 +144,28 @@ def test_the_digest_tells_tables_apart_and_is_the_same_in_every_process() -> Non
         assert python("-c", program, PYTHONHASHSEED=seed).stdout.strip() == digest(_Coin())
 
 
+SUBSETS = "examples.subsets:"
+
+
 @pytest.mark.long
+@pytest.mark.parametrize(
+    ("named", "changed"),
+    [
+        ({"problem": "tests.fast.test_tabular:Shop"}, (Shop, "children", _Sorted.children)),
+        (
+            {"problem": f"{SUBSETS}SubsetsProblem", "environment": f"{SUBSETS}Subsets"},
+            (SubsetsProblem, "utilities", (0.5, -1.0, 0.25, 1.0)),
+        ),
+    ],
+    ids=["tables", "an environment"],
+)
 def test_a_run_is_not_read_against_other_tables(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    named: Any, changed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spec, out = "tests.fast.test_tabular:Shop", tmp_path / "run"
-    config = configure("custom", problem=spec, steps=5, batch=4, evaluations=1, out=out)
+    config = configure("custom", **named, steps=5, batch=4, evaluations=1, out=tmp_path / "run")
     folder, _ = train(config)
     (folder / "seal.json").unlink()
-    monkeypatch.setattr(Shop, "children", _Sorted.children)
+    monkeypatch.setattr(*changed)
     for read in (lambda _: load_run(config), resume, lambda _: load_policy(config)):
         with pytest.raises(InputError, match="was trained on other tables than its problem now"):
             read(folder)
