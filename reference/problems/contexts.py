@@ -1,15 +1,15 @@
 """Conditional problems: one state graph, with a reward for each of several contexts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reference.errors import InputError, check_takes, no_such, shown
 from reference.problems.base import check_members
 from reference.user_code import Of, called, feature
 
 # Members that are the same in all contexts, and methods whose last argument is the context.
-SHARED = ("initial", "children", "parents", "features", "quantities", "parse")
+SHARED = ("children", "parents", "features", "quantities", "parse")
 BY_CONTEXT = ("reward", "log_reward", "log_z", "log_mass_bound", "sample")
 
 
@@ -30,13 +30,34 @@ class InContext:
     code: tuple[float, ...]
     is_held_out: bool = False
 
-    def __getattr__(self, name: str) -> Any:
-        if name in SHARED:
-            return getattr(self.conditional, name)
-        if name in BY_CONTEXT:
-            method = getattr(self.conditional, name)
-            return lambda *arguments: method(*arguments, self.context)
-        raise AttributeError(name)
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def __post_init__(self) -> None:
+        # Set, as `isinstance` of a protocol asks no `__getattr__` from Python 3.12 on.
+        for name in SHARED:
+            if hasattr(self.conditional, name):
+                object.__setattr__(self, name, getattr(self.conditional, name))
+        for name in BY_CONTEXT:
+            if hasattr(self.conditional, name):
+                method = _Within(getattr(self.conditional, name), self.context)
+                object.__setattr__(self, name, method)
+
+    @property
+    def initial(self) -> Any:
+        """`s_o`."""
+        return self.conditional.initial
+
+
+class _Within(NamedTuple):
+    """A method whose last argument is a context."""
+
+    method: Callable[..., Any]
+    context: Any
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.method(*arguments, self.context)
 
 
 def is_conditional(problem: object) -> bool:
