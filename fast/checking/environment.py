@@ -176,11 +176,7 @@ def _enumerated(
     is_graded = {dag.depths[x] for x in dag.terminals} == {environment.horizon} and all(
         dag.depths[v] == dag.depths[u] + 1 for u, v in dag.edges
     )
-    if environment.is_graded and not is_graded:
-        raise InputError(
-            f"{name}: is_graded is True, but not every trajectory has {environment.horizon} steps: "
-            "leave it at False"
-        )
+    _check_graded(environment, is_graded)
     enumeration = enumerate_environment(problem, environment, max_states, precision)
     ends = np.array([not row for row in dag.children])
     _check_moves(environment, dag.labels, states, ends, enumeration.edge >= 0)
@@ -210,6 +206,7 @@ def check_trajectories(problem: Problem[Any] | None, environment: AbstractEnviro
             f"{name}: horizon is {environment.horizon}, but a random trajectory has not ended "
             "after as many steps: set it to the number of steps of the longest"
         )
+    _check_graded(environment, bool(np.asarray(is_new)[1:].all()))
     new = np.argwhere(is_new)
     size = min(STATES, len(new), max(2, MOVES // max(environment.actions, environment.parents)))
     # The first is the initial state.
@@ -245,6 +242,14 @@ def check_trajectories(problem: Problem[Any] | None, environment: AbstractEnviro
                 f"{name}: the environment leads from {shown(label)} to {shown(below)}, and the "
                 f"problem to {shown(expected)}: fix step() or mask()"
             )
+
+
+def _check_graded(environment: AbstractEnvironment[Any], is_graded: bool) -> None:
+    if environment.is_graded and not is_graded:
+        raise InputError(
+            f"{type(environment).__name__}: is_graded is True, but not every trajectory has "
+            f"{environment.horizon} steps: leave it at False"
+        )
 
 
 def _random_walks(environment: AbstractEnvironment[Any], key: PRNGKeyArray) -> tuple[Any, ...]:

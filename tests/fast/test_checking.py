@@ -219,6 +219,7 @@ test_control_along_trajectories_a_broken_rule_is_named = refuses(
         problem, dataclasses.replace(broken(**methods), **fields)
     ),
     ({}, {"horizon": 3}, None, "horizon is 3, but a random trajectory has not ended"),
+    ({"is_graded": True}, {}, None, "is_graded is True, but not every trajectory has 6 steps"),
     ({"decode": lambda self, x: f"p{int(x.position)}"}, {}, None, "a state, decoded and encoded"),
     ({"decode": lambda self, x: f"p{5 - x.position}"}, {}, None, "'p5', encoded and decoded"),
     (
