@@ -126,9 +126,11 @@ class RowSampler:
             if not active.any():
                 break
             if step == environment.horizon:
+                fix = "set horizon to the number of steps of the longest"
+                if forced is not None:
+                    fix = "fix redo(), which names its actions on the way back, or backward_step()"
                 raise InputError(
-                    f"{self._name}: a trajectory has not ended after {step} steps, its horizon: "
-                    "set it to the number of steps of the longest"
+                    f"{self._name}: a trajectory has not ended after {step} steps: {fix}"
                 )
             with jax.enable_x64(True):
                 latent, _, log_p = policy_step(self.policy, latent, _wide(at.seen), at.mask)

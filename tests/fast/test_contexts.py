@@ -62,8 +62,8 @@ class Chains:
 @pytest.mark.catches(
     "Every context has the reward of the first.",
     "reference/problems/contexts.py",
-    "return lambda *arguments: method(*arguments, self.context)",
-    "return lambda *arguments: method(*arguments, self.conditional.contexts[0])",
+    "method = _Within(getattr(self.conditional, name), self.context)",
+    "method = _Within(getattr(self.conditional, name), self.conditional.contexts[0])",
 )
 def test_a_problem_in_a_context_is_an_ordinary_one_with_the_law_of_that_context() -> None:
     for name, problem in contexts_of(Chains()).items():

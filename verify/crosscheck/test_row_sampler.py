@@ -7,6 +7,7 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -123,11 +124,14 @@ def test_an_environment_that_breaks_a_rule_is_refused_where_it_is_met() -> None:
     short = dataclasses.replace(usual, horizon=usual.horizon - 1)
     with pytest.raises(InputError, match=f"has not ended after {short.horizon} steps"):
         RowSampler(policy, short, instance.problem, "float32", 0).draw(100)
-    turned = type("Turned", (type(usual),), {"redo": lambda self, x, parent: parent // 2})
     fields = {field.name: getattr(usual, field.name) for field in dataclasses.fields(usual)}
-    wrong = RowSampler(policy, turned(**fields), instance.problem, "float32", 0)
-    with pytest.raises(InputError, match=r"on the way back from .* lead to"):
-        wrong.draw_backward(instance.ends)
+    for redo, words in (
+        (lambda self, x, parent: parent // 2, r"fix redo\(\), which names its actions"),
+        (lambda self, x, parent: jnp.where(parent < 2, 1 - parent, 2), r"way back from .* lead to"),
+    ):
+        turned = type("Turned", (type(usual),), {"redo": redo})(**fields)
+        with pytest.raises(InputError, match=words):
+            RowSampler(policy, turned, instance.problem, "float32", 0).draw_backward(instance.ends)
 
 
 @pytest.mark.long
