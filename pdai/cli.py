@@ -57,8 +57,16 @@ def _run(arguments: Sequence[str]) -> None:
         return
     from pdai import check_names
 
+    # With --fail-above, 1 and 2 are answers, so that 3 stands for every failure.
+    failed = 3 if any(word.startswith("--fail-above") for word in arguments) else 0
     try:
+        # NumPy cannot be loaded without one on Python 3.13.
+        os.getcwd()
         check_names()
+    except FileNotFoundError:
+        removed = "the working directory was removed: change to a folder that exists"
+        print(f"pdai: {removed}", file=sys.stderr)
+        sys.exit(failed or 2)
     except ImportError as error:
         print(f"pdai: {error}", file=sys.stderr)
         sys.exit(2)
@@ -69,10 +77,7 @@ def _run(arguments: Sequence[str]) -> None:
         # The terminal's encoding may lack characters of a file name or a state.
         with suppress(AttributeError, OSError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    # With --fail-above, 1 and 2 are answers, so that 3 stands for every failure.
-    failed = 3 if any(word.startswith("--fail-above") for word in arguments) else 0
     try:
-        _check_working_directory()
         with naming_extras():
             with _no_collection():
                 from pdai.parsing import parse
@@ -110,17 +115,6 @@ def _no_collection() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
-
-
-def _check_working_directory() -> None:
-    from reference.errors import InputError
-
-    try:
-        os.getcwd()
-    except FileNotFoundError:
-        raise InputError(
-            "the working directory was removed: change to a folder that exists"
-        ) from None
 
 
 @contextmanager
