@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from fast.tasks import task_meant
-from fast.tasks.custom import CustomTask
 from fast.training.compose import configure
 from pdai.certifying.certify import certify
 from pdai.solving.solve import Choice, solve, task_of
@@ -19,7 +18,7 @@ from reference.arguments import checked
 from reference.certificates.statement import Certificate
 from reference.errors import TooLargeError
 from reference.exact_flows import Backward
-from reference.problems.base import MAX_NODES, kind_of_problem
+from reference.problems.base import MAX_NODES, is_ours, kind_of_problem
 from reference.problems.closed_form import ClosedForm
 
 if TYPE_CHECKING:
@@ -102,7 +101,7 @@ def sampler(
     own = task.make_problem()
     name, tried = kind_of_problem(own).__name__, []
     ways: list[Choice] = ["closed-form", "listed"]
-    if isinstance(task, CustomTask):
+    if not is_ours(own):
         # What is listed is proved, and what a user's closed form says is not.
         ways.reverse()
     if not isinstance(own, ClosedForm):
