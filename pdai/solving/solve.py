@@ -26,7 +26,7 @@ from reference.certificates.features import KnowsMeans
 from reference.certificates.recorded import OTHERS, check_drawn
 from reference.certificates.statement import at_most
 from reference.dag import PointedDAG
-from reference.errors import InputError, TooLargeError, check_integer, no_such, shown
+from reference.errors import InputError, TooLargeError, check_integer, no_such
 from reference.exact_flows import Backward, ExactFlows, GraphArrays
 from reference.files import memory_of_machine, read_file, replace_file, sha256
 from reference.metrics import Estimate
@@ -37,9 +37,8 @@ from reference.problems.base import (
     exact_reward,
     kind_of_problem,
 )
-from reference.problems.closed_form import ClosedForm, Enclosure
+from reference.problems.closed_form import ClosedForm, Enclosure, stated_log_z
 from reference.text import count_text
-from reference.user_code import called
 
 Floats = npt.NDArray[np.float64]
 Choice = Literal["auto", "listed", "closed-form"]
@@ -233,14 +232,7 @@ def _by_flows(
 
 def _by_closed_form(task: Task, problem: ClosedForm[Any], p_b: Backward, too_large: str) -> Answer:
     name = kind_of_problem(problem).__name__
-    log_z = called(name, "log_z", problem.log_z)
-    # `pdai certify` takes numbers and bounds from methods of this name.
-    if not isinstance(log_z, Enclosure) or not 0 <= log_z.error <= MOST_ERROR:
-        raise InputError(
-            f"{name}: log_z() is {shown(log_z)}, but a problem that draws its samples has an "
-            f"Enclosure(value, error) there, with an error from 0 to {MOST_ERROR}: return one, or "
-            "rename sample"
-        )
+    log_z = stated_log_z(problem, MOST_ERROR)
     drawn = draws_of(problem, DRAWN, 0)
     states = dict.fromkeys(drawn)
     logs = np.array([log_float(exact_reward(problem, x)) for x in states])  # type: ignore[arg-type]

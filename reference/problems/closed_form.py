@@ -7,10 +7,12 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import accumulate
 from random import Random
-from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from reference.errors import InputError, check_integer, check_seed
+from reference.errors import InputError, check_integer, check_seed, shown
 from reference.fields.field import gamma
+from reference.problems.base import kind_of_problem
+from reference.user_code import called
 
 S = TypeVar("S", bound=Hashable)
 S_co = TypeVar("S_co", bound=Hashable, covariant=True)
@@ -95,6 +97,27 @@ def closed_form(problem: object) -> ClosedForm[Hashable]:
             "small instance instead (reference.enumerate_dag, reference.enumerate_rewards)"
         )
     return problem
+
+
+def stated_log_z(problem: ClosedForm[Any], most_error: float = math.inf) -> Enclosure:
+    """`log Z`, in nats, as the method of a problem says.
+
+    Args:
+        problem: a problem with a closed form.
+        most_error: the largest error allowed, in nats.
+
+    Raises:
+        InputError: if it is no enclosure, as `pdai certify` takes numbers and bounds, too.
+    """
+    name = kind_of_problem(problem).__name__
+    log_z = called(name, "log_z", problem.log_z)
+    if not isinstance(log_z, Enclosure) or not 0 <= log_z.error <= most_error:
+        raise InputError(
+            f"{name}: log_z() is {shown(log_z)}, but a problem that draws its samples has an "
+            f"Enclosure(value, error) there, with an error from 0 to {most_error}: return one, or "
+            "rename sample"
+        )
+    return log_z
 
 
 class FiniteLaw(Generic[S]):
