@@ -37,6 +37,8 @@ NORMAL = Fraction(2) ** -126
 # A longer trajectory is taken to have no end; so is one of a tenth of that length whose states have
 # grown to GROWN bytes, as states that hold their own past do.
 LONGEST, GROWN = 100_000, 2**28
+# The length from which walks are checked for an end.
+LONG = 200
 # A single state of more bytes, or nested deeper, is taken to grow without end: a comparison or a
 # print must go through all of it.
 LARGEST_STATE, DEEPEST_STATE = 2**24, 400

@@ -10,6 +10,7 @@ from reference.dag import PointedDAG
 from reference.errors import InputError, check_sequence, shown
 from reference.problems.base import AskedProblem, kind_of_problem
 from reference.user_code import (
+    LONG,
     Asked,
     AskTwice,
     Growth,
@@ -24,8 +25,6 @@ from reference.user_code import (
 Takes = Literal["state", "states", "history", "histories"]
 Gives = Literal["probabilities", "logits"]
 
-# The length from which walks are checked for an end.
-LONG = 200
 # The number of rows that are kept in memory.
 KEPT = 1_000_000
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from reference.certificates.policies import LONG, WaysBack
+from reference.certificates.policies import WaysBack
 from reference.errors import InputError, check_hashable, plain, shown
 from reference.problems.base import AskedProblem
 from reference.problems.circuits import Circuit
@@ -106,12 +106,7 @@ class StateTexts:
         graph, rng = AskedProblem[Any](self._problem), Random(0)
         growth, kinds = Growth(self._name, 60.0), set[str]()
         for _ in range(WALKS):
-            path = [graph.initial]
-            while children := graph.children(path[-1]):
-                path.append(rng.choice(children))
-                if len(path) > LONG:
-                    growth.check(len(path), path[-1], path)
-            kinds |= _kinds_of(path[-1])
+            kinds |= _kinds_of(graph.random_walk(rng, growth)[-1])
         return kinds
 
     def _state(self, text: str) -> Hashable:

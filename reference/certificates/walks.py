@@ -10,13 +10,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from reference.certificates.importance import Walks
-from reference.certificates.policies import KEPT, LONG, BackwardRows, ForwardRows, History
+from reference.certificates.policies import KEPT, BackwardRows, ForwardRows, History
 from reference.certificates.rows import choose
 from reference.certificates.sums import ExactPath, PathSums
 from reference.errors import InputError, shown
 from reference.problems.base import AskedProblem
 from reference.problems.closed_form import Enclosure
-from reference.user_code import NORMAL, Growth
+from reference.user_code import LONG, NORMAL, Growth
 
 # The number of first ends walked back.
 RETURNS = 100

@@ -23,7 +23,7 @@ from reference.errors import (
     plain,
     shown,
 )
-from reference.user_code import Asked, AskTwice, Growth, Of, digits_lost, exact, same_states
+from reference.user_code import LONG, Asked, AskTwice, Growth, Of, digits_lost, exact, same_states
 
 S = TypeVar("S", bound=Hashable)
 Values = TypeVar("Values", bound=tuple[tuple[Any, ...]])
@@ -253,6 +253,15 @@ class AskedProblem(Generic[S]):
         if hasattr(self._problem, "log_reward"):
             return Asked(self.name, "log_reward", self._problem.log_reward, _from_logarithm)
         return Asked(self.name, "reward", self._problem.reward, positive_reward)
+
+    def random_walk(self, rng: Random, growth: Growth) -> list[S]:
+        """A path from `s_o` to an end, each child as likely; refused if it has no end."""
+        path = [self.initial]
+        while children := self.children(path[-1]):
+            path.append(rng.choice(children))
+            if len(path) > LONG:
+                growth.check(len(path), path[-1], path)
+        return path
 
     def lost(self, terminal: S) -> float:
         """The relative rounding of a reward that is a float nearly 0; 0 of other rewards."""

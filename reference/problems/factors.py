@@ -10,7 +10,8 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 from reference.balance import log_float
 from reference.errors import InputError, TooLargeError, check_integer, check_list, shown
-from reference.problems.base import AskedProblem, enumerate_dag
+from reference.problems.base import MAX_SECONDS, AskedProblem, enumerate_dag
+from reference.user_code import Growth
 
 # The largest change of a logarithm that is rounding, relative to the logarithms: float32.
 SAME_PRODUCT = 1e-5
@@ -89,8 +90,8 @@ def check_product(problem: Any, parts: int, max_states: int) -> None:
         dag = enumerate_dag(problem, max_states)
         ends = [dag.labels[x] for x in dag.terminals]
     except TooLargeError:
-        rng = Random(0)
-        ends = [_walk(whole, rng) for _ in range(DRAWN)]
+        rng, growth = Random(0), Growth(whole.name, MAX_SECONDS)
+        ends = [whole.random_walk(rng, growth)[-1] for _ in range(DRAWN)]
     more, sizes = {}, []
     for x in ends:
         log_parts, log_whole = [log_float(p.reward(x)) for p in others], log_float(whole.reward(x))
@@ -104,14 +105,6 @@ def check_product(problem: Any, parts: int, max_states: int) -> None:
             "but must do so by one number everywhere: let with_factors(kept) put all that is no "
             "factor, such as a prior, into one part alone"
         )
-
-
-def _walk(problem: AskedProblem[Any], rng: Random) -> Any:
-    """The end of a random walk."""
-    state = problem.initial
-    while children := problem.children(state):
-        state = rng.choice(children)
-    return state
 
 
 def _parts(problem: object, parts: int) -> int:
