@@ -27,7 +27,7 @@ from fast.sampling.trajectories import repeat
 from fast.tracing import same_program
 from reference.dag import check_distinct
 from reference.errors import InputError, check_choice, check_hashable, shown
-from reference.problems import Problem, enumerate_dag
+from reference.problems import Problem
 from reference.problems.base import MAX_NODES, AskedProblem
 
 # The number of random terminal states that are drawn.
@@ -166,7 +166,8 @@ def _enumerated(
     precision: Precision,
 ) -> tuple[Enumeration, Any]:
     """The enumeration of a problem, and its states, for an environment that breaks no rule."""
-    dag, name = enumerate_dag(problem, max_states), type(environment).__name__
+    enumeration = enumerate_environment(problem, environment, max_states, precision)
+    dag, name = enumeration.dag, type(environment).__name__
     states = encode_all(environment, dag.labels)
     if environment.horizon != max(dag.depths):
         raise InputError(
@@ -177,7 +178,6 @@ def _enumerated(
         dag.depths[v] == dag.depths[u] + 1 for u, v in dag.edges
     )
     _check_graded(environment, is_graded)
-    enumeration = enumerate_environment(problem, environment, max_states, precision)
     ends = np.array([not row for row in dag.children])
     _check_moves(environment, dag.labels, states, ends, enumeration.edge >= 0)
     start = environment.initial()

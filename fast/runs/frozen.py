@@ -46,7 +46,7 @@ def tables_digest(environment: AbstractEnvironment[Any] | Contexts) -> str | Non
     if type(environment).__module__.startswith("fast."):
         return None
     arrays = map(np.asarray, jax.tree.leaves(environment))
-    return sha256(repr([(x.dtype.name, x.shape, x.tobytes()) for x in arrays]).encode())
+    return sha256(b"".join(f"{x.dtype} {x.shape} ".encode() + x.tobytes() for x in arrays))
 
 
 def check_tables(folder: Path, environment: AbstractEnvironment[Any] | Contexts) -> None:

@@ -106,8 +106,8 @@ def bound_partition(
 
 def _log_bound(problem: Any, state: Hashable) -> float:
     name = kind_of_problem(problem).__name__
-    given = called(name, "log_mass_bound", problem.log_mass_bound, state)
-    value = number_or_infinite(given, Of("log_mass_bound", state))
+    bound = called(name, "log_mass_bound", problem.log_mass_bound, state)
+    value = number_or_infinite(bound, Of("log_mass_bound", state))
     if value == math.inf:
         raise InputError(
             f"log_mass_bound({state!r}) is {value}, but must be a number of nats, or minus infinity"
