@@ -49,7 +49,7 @@ def main() -> int:
         for row in rows(device, smallest=options.smallest)
         if not options.only or row.kind in options.only
     ]
-    budget = Budget(60 * options.minutes, ahead=0 if device.platform == "cpu" else 6)
+    budget = Budget(60 * options.minutes, together=1 if device.platform == "cpu" else 8)
     budget.spend(wanted, table)
     print(f"{out}.json, {out}.md", flush=True)
     return int(budget.failed)

@@ -3,7 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, NamedTuple
 
 from benchmarks.harness import Table
@@ -35,45 +35,49 @@ class Budget:
 
     Args:
         seconds: all in all.
-        ahead: how many rows are compiled in threads while another is measured; 0 on a CPU, where
-            compiling would disturb what is measured.
+        together: how many rows are compiled in threads, before they are measured one by one.
 
     Attributes:
         failed: whether a number was wrong.
     """
 
-    def __init__(self, seconds: float, ahead: int):
-        self._end, self._ahead = time.monotonic() + seconds, ahead
+    def __init__(self, seconds: float, together: int):
+        self._end, self._together = time.monotonic() + seconds, together
         self._taken: dict[str, float] = {}
         self.failed = False
 
     def spend(self, rows: Sequence[Row], table: Table) -> None:
         """Measures rows until there is no time for another."""
         waiting = deque(sorted(rows, key=lambda row: row.importance))
-        started: deque[tuple[Row, Future[Any]]] = deque()
-        with ThreadPoolExecutor(max(1, self._ahead)) as pool:
-            while waiting or started:
-                while waiting and len(started) <= self._ahead:
+        with ThreadPoolExecutor(self._together) as pool:
+            while waiting:
+                group: list[tuple[Row, Future[Any]]] = []
+                while waiting and len(group) < self._together:
                     row = waiting.popleft()
                     if self._fits(row):
-                        started.append((row, pool.submit(row.prepare)))
+                        group.append((row, pool.submit(row.prepare)))
                     else:
                         table.dropped.append(row.name)
-                if started:
-                    self._measure(*started.popleft(), table)
-        table.write()
+                # A compiler tries its kernels on the device, which would disturb what is measured.
+                wait((prepared for _, prepared in group), timeout=self._left())
+                for row, prepared in group:
+                    self._measure(row, prepared, table)
+            table.write()
+
+    def _left(self) -> float:
+        return max(0.0, self._end - time.monotonic())
 
     def _fits(self, row: Row) -> bool:
-        return time.monotonic() + self._taken.get(row.kind, UNKNOWN) < self._end
+        return self._taken.get(row.kind, UNKNOWN) < self._left()
 
     def _measure(self, row: Row, prepared: Future[Any], table: Table) -> None:
         before = time.monotonic()
-        try:
-            measured = row.measure(prepared.result(timeout=max(0.0, self._end - before)))
-        except TimeoutError:
+        if not (prepared.done() and self._fits(row)):
             prepared.cancel()
             table.dropped.append(row.name)
             return
+        try:
+            measured = row.measure(prepared.result())
         except Exception as error:
             # One row that a device refuses must not cost the others.
             measured = [{"error": f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"}]

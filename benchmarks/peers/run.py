@@ -103,11 +103,14 @@ def compare(pythons: Mapping[str, str], options: argparse.Namespace) -> None:
                 measures[worker.name] = partial(
                     worker.ask, "block", kind=kind, seconds=options.seconds
                 )
-                if worker.name == OURS:
+                if worker.name == OURS and not options.clock:
                     measures["matmul"] = partial(worker.ask, "matmul")
             blocks = in_turns(measures, options.rounds)
-            matmul = Spread(blocks.pop("matmul"))
-            rates(table, {"task": task, "batch": batch, "work": kind}, blocks, facts)
+            matmul = blocks.pop("matmul", None)
+            what = {"task": task, "batch": batch, "work": kind}
+            rates(table, what, blocks, facts, "wall" if options.clock else "cpu")
+            if matmul is None:
+                continue
             ours = Spread([block["count"] / block["cpu"] for block in blocks[OURS]]).median
             trajectories = ours * (batch if kind == "train" else 1)
             gflops = network_flops(facts[OURS], kind) * trajectories / 1e9
@@ -117,9 +120,9 @@ def compare(pythons: Mapping[str, str], options: argparse.Namespace) -> None:
                     "batch": batch,
                     "work": kind,
                     "largest difference of log R between libraries": f"{difference:.1e}",
-                    "matmul, GFLOP/s": matmul,
+                    "matmul, GFLOP/s": Spread(matmul),
                     "ours, GFLOP/s": gflops,
-                    "share": gflops / matmul.median,
+                    "share": gflops / Spread(matmul).median,
                 }
             )
     for worker in workers:
@@ -143,10 +146,12 @@ def rates(
     what: Mapping[str, Any],
     blocks: Mapping[str, list[dict[str, float]]],
     facts: Mapping[str, Mapping[str, float]],
+    clock: str,
 ) -> None:
     """Adds one row per library; a ratio is taken within rounds, so that noise cancels."""
     unit = "steps" if what["work"] == "train" else "trajectories"
     per_cpu = {name: [b["count"] / b["cpu"] for b in own] for name, own in blocks.items()}
+    compared = {name: [b["count"] / b[clock] for b in own] for name, own in blocks.items()}
     for name, own in blocks.items():
         table.add(
             {
@@ -154,7 +159,7 @@ def rates(
                 "library": name,
                 "per CPU second": Spread(per_cpu[name], unit),
                 "per second": Spread([b["count"] / b["wall"] for b in own], unit),
-                "ours / it": None if name == OURS else ratios(per_cpu[OURS], per_cpu[name]),
+                "ours / it": None if name == OURS else ratios(compared[OURS], compared[name]),
                 "actions": facts[name]["length"],
                 "parameters": facts[name]["parameters"],
             }
@@ -205,6 +210,9 @@ def main() -> None:
     )
     command_line.add_argument(
         "--startup", action="store_true", help="time to the first trained step"
+    )
+    command_line.add_argument(
+        "--clock", action="store_true", help="ratios by the clock, as where a GPU works"
     )
     command_line.add_argument("--tasks", nargs="+", choices=TASKS, default=list(COMMON))
     command_line.add_argument("--batches", nargs="+", type=int, default=[16, 256])

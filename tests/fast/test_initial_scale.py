@@ -22,6 +22,7 @@ from fast.sampling.backward import sample_backward
 from fast.sampling.trajectories import uniforms
 from fast.training.build import make_policy
 from fast.training.compose import configure
+from verify.lib.compilation import UNOPTIMISED
 
 TASKS: dict[str, tuple[str, dict[str, Any]]] = {
     "grid, one-hot": ("grid", {}),
@@ -46,10 +47,7 @@ FORMS: dict[str, dict[str, Any]] = {
 OTHERS = ["gru", "lstm", "rnn", "mingru", "linear", "linear-markov", "markov", "markov-block"]
 
 # What is compared is a scale; unoptimised machine code is made several times faster.
-jit = functools.partial(
-    jax.jit,
-    compiler_options={"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False},
-)
+jit = functools.partial(jax.jit, compiler_options=UNOPTIMISED)
 
 
 class Drawn(NamedTuple):

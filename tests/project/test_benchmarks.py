@@ -9,6 +9,7 @@ import math
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
@@ -166,7 +167,7 @@ def test_what_does_not_fit_into_the_time_is_dropped_by_name(tmp_path: Path) -> N
         Row("quick", "first", 1, lambda: done.append(1), lambda _: [{"right": True}]),
     ]
     table = Table("python x.py", tmp_path / "found", printed=False)
-    budget = Budget(10, ahead=0)
+    budget = Budget(10, together=1)
     budget._taken = {"slow": 1e9, "quick": 0.0}
     budget.spend(rows, table)
     assert done == [1]
@@ -181,6 +182,24 @@ def test_what_does_not_fit_into_the_time_is_dropped_by_name(tmp_path: Path) -> N
     assert written.endswith(
         "4 rows.\n\n- least\n- grid, GRU: batch 32; batch 4,096\n- law of bits\n"
     )
+
+
+def test_nothing_is_prepared_while_a_row_is_measured(tmp_path: Path) -> None:
+    events = list[str]()
+
+    def prepare() -> None:
+        time.sleep(0.01)
+        events.append("prepared")
+
+    def measure(_: None) -> list[dict[str, object]]:
+        events.append("measured")
+        return [{}]
+
+    rows = [Row("kind", f"row {n}", n, prepare, measure) for n in range(5)]
+    table = Table("python x.py", tmp_path / "rows", printed=False)
+    Budget(60, together=3).spend(rows, table)
+    assert events == ["prepared"] * 3 + ["measured"] * 3 + ["prepared"] * 2 + ["measured"] * 2
+    assert [row["name"] for row in table.rows] == [row.name for row in rows]
 
 
 def test_a_loop_counts_as_often_as_it_runs() -> None:

@@ -48,6 +48,7 @@ from verify.crosscheck.equations import (
     rotation_matrix,
 )
 from verify.crosscheck.instances import DAGS, filled, seen_along
+from verify.lib.compilation import UNOPTIMISED
 
 Floats = npt.NDArray[np.float64]
 
@@ -57,11 +58,8 @@ OBSERVATIONS = np.random.default_rng(0).normal(size=(2, 3, TIME, FEATURES))
 # The last feature is that of a context, the same along a trajectory.
 OBSERVATIONS[..., -1] = OBSERVATIONS[..., :1, -1]
 
-# What is compared is arithmetic; unoptimised machine code is made four times faster.
-jit = functools.partial(
-    jax.jit,
-    compiler_options={"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False},
-)
+# What is compared is arithmetic.
+jit = functools.partial(jax.jit, compiler_options=UNOPTIMISED)
 unroll = jit(lambda layer, observations: layer.unroll(observations))
 
 

@@ -11,6 +11,13 @@ from typing import Any
 
 from reference.files import read_file
 
+# A version that does not know the flag would stop; only these were tried.
+_PLAIN = version("jaxlib").startswith("0.10.")
+# Of `jax.jit`: unoptimised machine code, which is made several times faster.
+UNOPTIMISED = {"xla_backend_optimization_level": 0} | (
+    {"xla_cpu_use_fusion_emitters": False} if _PLAIN else {}
+)
+
 
 def compile_quickly() -> None:
     """Make JAX leave out most optimisations, before it starts, also in processes that tests start.
@@ -20,8 +27,7 @@ def compile_quickly() -> None:
     for other cores, which have tests of their own. What a user has set stands.
     """
     os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
-    # A version that does not know the flag would stop; only these were tried.
-    if version("jaxlib").startswith("0.10."):
+    if _PLAIN:
         plain = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
         os.environ.setdefault("XLA_FLAGS", plain)
 
