@@ -26,6 +26,7 @@ def parsed() -> argparse.Namespace:
     command.add_argument("--minutes", type=float, default=8.0, help="all in all")
     command.add_argument("--smallest", action="store_true", help="a row of each kind, to try it")
     command.add_argument("--only", nargs="+", default=[], help="kinds of rows, such as training")
+    command.add_argument("--batches", nargs="+", type=int, help="trajectories per training step")
     return command.parse_args()
 
 
@@ -34,6 +35,7 @@ def main() -> int:
     options = parsed()
     if options.device == "cpu":
         os.environ["JAX_PLATFORMS"] = "cpu"
+    from benchmarks.on_device import throughput
     from benchmarks.on_device.budget import Budget
     from benchmarks.on_device.machine import chosen, facts
     from benchmarks.on_device.rows import rows
@@ -46,7 +48,7 @@ def main() -> int:
     table = Table("python benchmarks/device.py", out, about, printed=False)
     wanted = [
         row
-        for row in rows(device, smallest=options.smallest)
+        for row in rows(device, options.batches or throughput.BATCHES, smallest=options.smallest)
         if not options.only or row.kind in options.only
     ]
     budget = Budget(60 * options.minutes, together=1 if device.platform == "cpu" else 8)

@@ -8,7 +8,6 @@ laws in exact rationals. What is compared with another policy's numbers must dif
 import functools
 from collections.abc import Iterator
 from typing import Any
-from unittest.mock import patch
 
 import jax
 import jax.numpy as jnp
@@ -156,7 +155,7 @@ def terms_losses_gradients(environment: Any, policy: Any, other: Any) -> list[di
 
 
 def laws_and_samples(instance: Any, policy: Any, other: Any) -> list[dict[str, Any]]:
-    """The law in each precision, and samples by each way of drawing."""
+    """The law in each precision, and samples, drawn as the device draws them."""
     enumeration = instance.enumeration
     with on_cpu():
         exact, wrong = (
@@ -169,24 +168,21 @@ def laws_and_samples(instance: Any, policy: Any, other: Any) -> list[dict[str, A
         name = f"law, float{64 if float64 else 32}"
         errors = [float(np.abs(law - p).sum() / 2) for p in (exact, wrong)]
         comparisons.append(row(name, errors[0], DOUBLE if float64 else SINGLE, errors[1]))
-    for way in ("_invert_by_loop", "_invert_by_cumsum"):
-        counts = drawn_by(way, instance, policy)
-        fits = [chi_square(counts, p * SAMPLES) for p in (exact, wrong)]
-        comparisons.append(row(f"samples, drawn by {way.strip('_')}", fits[0], 1.0, fits[1]))
-    return comparisons
+    counts = drawn(instance, policy)
+    fits = [chi_square(counts, p * SAMPLES) for p in (exact, wrong)]
+    return [*comparisons, row("samples", fits[0], 1.0, fits[1])]
 
 
-def drawn_by(way: str, instance: Any, policy: Any) -> Any:
-    """The count of each terminal, whichever way the device would choose by itself."""
+def drawn(instance: Any, policy: Any) -> Any:
+    """The count of each terminal."""
     environment, dag = instance.environment, instance.enumeration.dag
-    chosen = getattr(actions, way)
-    with patch.multiple(actions, _invert_by_loop=chosen, _invert_by_cumsum=chosen):
-        # Traced anew, as a function that was not seen yet.
-        def draw(policy: Any, environment: Any, key: Any) -> Any:
-            draws = uniforms(key, environment, SAMPLES)
-            return sample_trajectories(policy, environment, draws)[0].final
 
-        final = jax.jit(draw)(policy, environment, jax.random.key(3))
+    @jax.jit
+    def draw(policy: Any, environment: Any, key: Any) -> Any:
+        draws = uniforms(key, environment, SAMPLES)
+        return sample_trajectories(policy, environment, draws)[0].final
+
+    final = draw(policy, environment, jax.random.key(3))
     nodes = [dag.index[label] for label in decode_all(environment, final)]
     return np.bincount(nodes, minlength=len(dag.labels))[list(dag.terminals)]
 

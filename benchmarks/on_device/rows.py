@@ -1,6 +1,6 @@
 """All rows, the most important first."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from benchmarks.on_device import correctness, law, throughput
@@ -8,7 +8,7 @@ from benchmarks.on_device.budget import Row
 from benchmarks.on_device.machine import matrix_rate
 
 
-def rows(device: Any, *, smallest: bool) -> Iterator[Row]:
+def rows(device: Any, batches: Sequence[int], *, smallest: bool) -> Iterator[Row]:
     """The rows of a device; with `smallest` one of each kind, at a small size."""
     is_cpu = device.platform == "cpu"
     rate = [float("nan")]
@@ -30,7 +30,5 @@ def rows(device: Any, *, smallest: bool) -> Iterator[Row]:
         return
     kinds = ("gru", "markov", "srwm", "lstm")
     yield from correctness.rows(("synthetic, prepend-append", "grid", "sets"), kinds)
-    yield from throughput.rows(
-        rate, list(throughput.TASKS), list(throughput.POLICIES), throughput.BATCHES
-    )
-    yield from law.rows((8, 9) if is_cpu else (8, 9, 10))
+    yield from throughput.rows(rate, list(throughput.TASKS), list(throughput.POLICIES), batches)
+    yield from law.rows((7, 8))
