@@ -28,7 +28,11 @@ def chosen(kind: str | None) -> Any:
 def facts(device: Any) -> dict[str, Any]:
     """Versions and hardware that the numbers depend on."""
     host = harness.machine("jax", "jaxlib", "equinox")
-    name = host.pop("device") if device.platform == "cpu" else device.device_kind
+    cores = host.pop("device")
+    if device.platform == "cpu":
+        name = cores
+    else:
+        name, host["host"] = device.device_kind, cores
     memory = round(device_memory() / 2**30, 1)
     return {"device": name, "platform": device.platform, "memory_gib": memory, **host}
 

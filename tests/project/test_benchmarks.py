@@ -28,6 +28,7 @@ from benchmarks import gpu_program
 from benchmarks.bare_samples import SAMPLERS, SMALL, draw, errors
 from benchmarks.harness import Spread, Table, in_turns, ratios
 from benchmarks.on_device.budget import Budget, Row
+from benchmarks.on_device.machine import facts
 from benchmarks.on_device.program import cost, waits
 from benchmarks.on_device.targets import Target
 from benchmarks.peers import minima
@@ -153,6 +154,14 @@ def test_the_smallest_run_finds_a_row_of_each_kind_and_nothing_wrong(table: Path
         assert row["kernels per step"] > 10
     assert stored["dropped"] == []
     assert "## correctness" in table.with_suffix(".md").read_text()
+
+
+def test_a_gpu_has_its_own_name_beside_that_of_its_host() -> None:
+    card = facts(SimpleNamespace(platform="gpu", device_kind="NVIDIA H100 80GB HBM3"))
+    here = facts(jax.devices("cpu")[0])
+    assert card["device"] == "NVIDIA H100 80GB HBM3"
+    assert card["host"] == here["device"]
+    assert "host" not in here
 
 
 def test_what_does_not_fit_into_the_time_is_dropped_by_name(tmp_path: Path) -> None:

@@ -27,6 +27,9 @@ def compile_quickly() -> None:
     for other cores, which have tests of their own. What a user has set stands.
     """
     os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+    # As `fast.runs.frozen.arithmetic`, which tests of single layers do not enter: a GPU keeps ten
+    # bits of each factor otherwise.
+    os.environ.setdefault("JAX_DEFAULT_MATMUL_PRECISION", "float32")
     if _PLAIN:
         plain = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
         os.environ.setdefault("XLA_FLAGS", plain)
