@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pdai.certifying.certify import certify
+from pdai.certifying.options import checked_level
 from reference.certificates.laws import law_of
 from reference.certificates.listed import ListedLaw
 from reference.certificates.statement import Certificate
@@ -56,6 +57,7 @@ def assert_law(
     limit = number_or_infinite(within, "within")
     if not 0 < limit <= 1:
         raise InputError(f"within is {within}, but must be a distance above 0, at most 1")
+    part = checked_level(level) / 2
     target = law_of(law, support, solutions)
     if isinstance(target, Circuit):
         if (listed := target.listed(MOST)) is None:
@@ -65,7 +67,6 @@ def assert_law(
             )
         target = ListedLaw(listed, parse=target.parse)
     draws: list[Hashable] = []
-    part = level / 2
     while True:
         size = min(max(FIRST, len(draws)), most - len(draws))
         fresh: Any = draw(size)

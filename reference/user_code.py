@@ -7,7 +7,7 @@ from it is exact.
 
 import time
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -116,6 +116,11 @@ def number_or_infinite(value: object, what: str | Of) -> float:
         ) from None
 
 
+def has_no_order(answer: object) -> bool:
+    """True for a text, a set, a mapping, and what has labels of its own, such as a pandas table."""
+    return isinstance(answer, str | bytes | Set) or callable(getattr(answer, "items", None))
+
+
 def feature(value: object, what: str | Of) -> float:
     """A feature in float64; a truth value is 0 or 1.
 
@@ -131,6 +136,9 @@ def _python_scalar(value: Any) -> Any:
     """A scalar of NumPy or JAX as a number of Python; None if it is no single real number."""
     # NumPy counts durations among the integers.
     if getattr(getattr(value, "dtype", None), "kind", "") in ("m", "M"):
+        return None
+    # What is masked would be the number below the mask.
+    if getattr(value, "mask", None) is not None and bool(value.mask):
         return None
     if getattr(value, "shape", None) == () and hasattr(value, "item"):
         value = value.item()

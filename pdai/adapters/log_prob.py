@@ -13,7 +13,15 @@ import numpy as np
 
 from reference.certificates.rows import Floats
 from reference.errors import InputError, shown
-from reference.user_code import ASKED_AGAIN, Asked, Of, asked_again, called, number_or_infinite
+from reference.user_code import (
+    ASKED_AGAIN,
+    Asked,
+    Of,
+    asked_again,
+    called,
+    has_no_order,
+    number_or_infinite,
+)
 
 # States of a call, and the largest difference of two answers: a batch may be summed in another
 # order.
@@ -79,8 +87,9 @@ class LogProb:
         if hasattr(answer, "detach"):
             answer = answer.detach().cpu()
         values: Any = np.empty(())
-        with suppress(TypeError, ValueError):
-            values = np.asarray(answer, float)
+        if not has_no_order(answer):
+            with suppress(TypeError, ValueError):
+                values = np.ma.filled(np.ma.asarray(answer, float), np.nan)
         if values.shape != (len(states),):
             raise InputError(
                 f"{self.name}: log_prob gives the shape {values.shape} for {len(states)} states: "

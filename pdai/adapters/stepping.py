@@ -106,6 +106,8 @@ class SteppedSampler:
         self.rng = np.random.default_rng(seed)
         self._rewards = LogRewards(problem)
         self._unasked = ASKED_AGAIN
+        # The library's end of each label.
+        self._end_of: dict[Hashable, Hashable] = {}
 
     def draw(self, count: int, *, labels: bool = False) -> Walks:
         """Fresh, independent trajectories of `p_F`."""
@@ -128,7 +130,7 @@ class SteppedSampler:
                 break
         else:
             raise InputError(f"a trajectory has more than {LONGEST:,} steps: is there a cycle?")
-        return sums.walks(*self._ends(states))
+        return sums.walks(*self._ends(states, drawn=True))
 
     def exact(self, dag: PointedDAG[Any], rewards: Sequence[Fraction], most: int) -> ExactLaw:
         """The exact distribution of the library's rows, over all states that it can reach.
@@ -178,13 +180,22 @@ class SteppedSampler:
         agree = "rewards are the problem's, with which the library's agree at every end"
         return law._replace(notes=[*law.notes, agree])
 
-    def _ends(self, states: Any) -> tuple[list[Hashable], list[Enclosure]]:
-        """The labels of terminal states, and `log R`: the problem's, if there is one."""
+    def _ends(self, states: Any, *, drawn: bool = False) -> tuple[list[Hashable], list[Enclosure]]:
+        """The labels of terminal states, and `log R`: the problem's, if there is one.
+
+        Of what is drawn, unlike of a law that is summed, each end must have a label of its own.
+        """
         labels, given = self.steps.ends(states)
         if self.label is not None:
-            labels = [called("the sampler", "label", self.label, x) for x in labels]
-            for x in labels:
+            own, labels = labels, [called("the sampler", "label", self.label, x) for x in labels]
+            for end, x in zip(own, labels, strict=True):
                 check_hashable("a state that label gives", x)
+                if drawn and (first := self._end_of.setdefault(x, end)) != end:
+                    raise InputError(
+                        f"label gives {shown(x)} for the ends {shown(first)} and {shown(end)} of "
+                        "the library, but log Z counts its reward once: give each end its own "
+                        "state, or list all states (max_states)"
+                    )
         tolerance = FLOAT32_ERROR * (1 + np.abs(given))
         rows = zip(labels, given.tolist(), tolerance.tolist(), strict=True)
         return labels, [self._rewards.confirm(*row, "library") for row in rows]

@@ -223,7 +223,9 @@ def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource
     Raises:
         InputError: if it means none, or a problem is missing.
     """
-    folder = getattr(what, "folder", what)
+    # An object of one's own may wrap a run and draw otherwise.
+    is_ours = type(what).__module__.partition(".")[0] == "pdai"
+    folder = getattr(what, "folder", what) if is_ours else what
     # A text may be longer than the name of a file can be.
     if isinstance(folder, str | Path) and isdir(folder):
         if problem is not None:

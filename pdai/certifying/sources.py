@@ -30,6 +30,7 @@ from reference.certificates.importance import Walks
 from reference.certificates.inputs import JSON_LINES, values_of
 from reference.certificates.laws import Law
 from reference.certificates.policies import BackwardRows, ForwardRows
+from reference.certificates.problem import states_by_label
 from reference.certificates.recorded import (
     EXCESS,
     PRICED,
@@ -200,6 +201,8 @@ class SamplerSource:
         The claim is TV as a fraction, or a bound of 12 decimals if that has too many digits.
         """
         states, rewards = lifted_states(made.lifted), self.target.rewards
+        # Before there is a file, whose claim alone would be accepted.
+        states_by_label(made.lifted.base)
         try:
             write_certificate(path, made.forward, rewards, states=states, problem=name)
         except InputError:

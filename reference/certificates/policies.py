@@ -1,7 +1,7 @@
 """Rows of probabilities by a user's function, each checked."""
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 
@@ -17,6 +17,7 @@ from reference.user_code import (
     Of,
     asked_again,
     called,
+    has_no_order,
     number_or_infinite,
     same_states,
 )
@@ -147,9 +148,10 @@ class ForwardRows:
 
     def _batch(self, keys: list[Hashable]) -> list[Row]:
         given = called("the sampler", self._name, self._many, keys) if keys else []
-        if not hasattr(given, "__len__") or len(given) != len(keys):
+        if not hasattr(given, "__len__") or len(given) != len(keys) or has_no_order(given):
             raise InputError(
-                f"the policy gives {shown(given)} for {len(keys)} {self.takes}: give one row each"
+                f"the policy gives {shown(given)} for {len(keys)} {self.takes}: give one row each, "
+                f"in a sequence in the order of the {self.takes}"
             )
         return [self._row(row, key) for row, key in zip(given, keys, strict=True)]
 
@@ -172,14 +174,19 @@ class ForwardRows:
 
 def _numbers(given: Any, others: Sequence[Hashable], absent: float, what: Of) -> list[float]:
     """The numbers of a user's row; raises InputError unless there is one for each state."""
-    if isinstance(given, Mapping):
+    if callable(getattr(given, "items", None)):
+        # A row of pandas is a mapping, whose labels may repeat.
+        pairs = list(given.items())
+        given = dict(pairs)
         strange = [other for other in given if other not in others]
+        if len(given) != len(pairs):
+            raise InputError(f"{what} has a state twice among {shown([x for x, _ in pairs])}")
         if strange:
             raise InputError(f"{what} is over {shown(strange[0])}, which is none of {others}")
         given = [given.get(other, absent) for other in others]
     # JAX has an __iter__ also where there is no axis.
     is_scalar = getattr(given, "ndim", 1) == 0 or not isinstance(given, Iterable)
-    if is_scalar or isinstance(given, str | bytes | Set):
+    if is_scalar or has_no_order(given):
         raise InputError(
             f"{what} is {shown(given)}, a {type(given).__name__}, but must be a sequence of "
             "numbers or a mapping to them, which say whose each is: a set has no order"

@@ -52,7 +52,7 @@ def confirm_problem(path: Path | str, problem: Problem[Any], max_nodes: int = MA
         TooLargeError: if the problem has more than `max_nodes` states.
     """
     dag = enumerate_dag(problem, max_nodes)
-    states, rewards = _states_by_label(dag), enumerate_rewards(problem, dag)
+    states, rewards = states_by_label(dag), enumerate_rewards(problem, dag)
 
     def compare() -> None:
         with open_certificate(path) as (header, rows):
@@ -66,7 +66,8 @@ def confirm_problem(path: Path | str, problem: Problem[Any], max_nodes: int = MA
     return verdict_of(compare)
 
 
-def _states_by_label(dag: PointedDAG[Any]) -> dict[str, int]:
+def states_by_label(dag: PointedDAG[Any]) -> dict[str, int]:
+    """The number of each state, by its text; raises InputError if two have the same."""
     states: dict[str, int] = {}
     for state, name in enumerate(map(state_label, dag.labels)):
         if name in states:

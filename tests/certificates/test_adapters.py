@@ -131,6 +131,8 @@ test_a_library_that_breaks_its_conventions_is_refused = refuses(
     ),
     (Swapped(), cell, "Z", "backward mask forbids a step that was taken"),
     (ForeignGrid(), lambda x: cell(x, False), None, "is not terminal: it has the children"),
+    # Two ends would share a reward that log Z counts once.
+    (ForeignGrid(), lambda x: cell((max(x), min(x))), "Z", "label gives .* for the ends .* and"),
 )
 
 

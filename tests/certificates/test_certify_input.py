@@ -11,6 +11,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import pytest
 
 import pdai
@@ -31,7 +32,64 @@ test_what_is_no_row_is_refused = refuses(
     (np.array([[0.5, 0.5]]), "the row of '' has 1 numbers for 2 states"),
     (np.array([[0.5], [0.5]]), "the row of '' is .*, a ndarray, but must be a number"),
     ({"a": 0.5, "c": 0.5}, "the row of '' is over 'c', which is none of"),
+    (pd.Series([0.5, 0.5]), "the row of '' is over 0, which is none of"),
+    (pd.Series([0.5, 0.5], index=["b", "b"]), r"the row of '' has a state twice among \['b', 'b'"),
+    (np.ma.array([0.5, 0.5], mask=[0, 1]), "the row of '' is .*, a Masked.*, but must be a number"),
 )
+
+
+def test_a_row_of_pandas_is_read_by_its_labels() -> None:
+    """By position TV was certified to be 6e-18, of a sampler at 0.8."""
+    rows: list[Any] = [
+        lambda s: {s + "a": 0.9, s + "b": 0.1},
+        lambda s: pd.Series([0.1, 0.9], index=[s + "b", s + "a"]),
+        lambda s: [0.1, 0.9],
+    ]
+    named, labelled, other_way = (pdai.certify(row, Words).tv for row in rows)
+    assert named == labelled != other_way
+
+
+test_rows_of_many_states_come_in_their_order = refuses(
+    lambda rows: pdai.certify(rows, Words, takes="states"),
+    *(
+        (rows, "give one row each, in a sequence in the order of the states")
+        for rows in (
+            lambda states: {s: [0.5, 0.5] for s in states},
+            lambda states: {(0.5, 0.5 + i) for i, _ in enumerate(states)},
+            lambda states: pd.DataFrame([[0.5, 0.5]] * len(states), index=states),
+        )
+    ),
+)
+
+
+def test_a_certificate_that_cannot_name_its_states_is_not_written(tmp_path: Path) -> None:
+    """The file that was left was accepted, as its claim is right."""
+
+    class Letter(str):
+        __slots__ = ()
+
+        def __repr__(self) -> str:
+            return "a letter"
+
+    unnamed = other(children=lambda p, s: [Letter(s + c) for c in "ab"] if len(s) < 3 else [])
+    path = tmp_path / "certificate"
+    refused("have the same label", lambda: pdai.certify(half, unnamed, certificate=path))
+    assert not path.exists()
+
+
+class Wrapped:
+    """An object of one's own around a run, whose draws are not the run's."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+
+def test_an_object_that_has_the_folder_of_a_run_is_not_that_run(tmp_path: Path) -> None:
+    """The run's TV, 0.001, was certified of it."""
+    folder = tmp_path / "run"
+    pdai.solve("lines", out=folder)
+    assert pdai.certify(folder).regime == "E"
+    refused("type Wrapped, but must be a run folder", lambda: pdai.certify(Wrapped(folder)))
 
 
 @pytest.mark.parametrize("regime", ["E", "Z"])

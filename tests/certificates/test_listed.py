@@ -22,7 +22,7 @@ from reference.certificates.collisions import lower_probability, upper_probabili
 from reference.certificates.listed import ListedLaw
 from tests.certificates.problems import FAIR, drawn
 from tests.command_lines import answer
-from tests.refusals import refuses
+from tests.refusals import refused, refuses
 
 
 def test_samples_beside_weights_are_certified() -> None:
@@ -199,6 +199,7 @@ def test_a_right_sampler_passes_and_a_wrong_one_is_shown() -> None:
         assert_law(lambda size: rng.choice([*"abc"], size), FAIR)
     with pytest.raises(AssertionError, match=r"do not show that the law is within 0\.001"):
         assert_law(lambda size: rng.choice([*"aabbcccc"], size), FAIR, within=0.001, most=4_000)
+    refused("level is 1.5, but must lie", lambda: assert_law(rng.choice, FAIR, level=1.5))
 
 
 def test_looks_share_the_level(monkeypatch: pytest.MonkeyPatch) -> None:

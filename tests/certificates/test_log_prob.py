@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import pdai
@@ -200,6 +201,16 @@ test_what_cannot_be_asked_is_refused = refuses(
     (Module(), {"law": PAIRS, "certificate": "file"}, "log_prob has none"),
     (sampler(lambda x: 0.0, encode=list), {"law": FAIR}, r"the shape \(\) for 3 states"),
     (sampler(iter, encode=list), {"law": FAIR}, r"the shape \(\) for 3 states"),
+    (
+        sampler(lambda xs: pd.Series([-1.0] * len(xs), index=xs[::-1]), encode=list),
+        {"law": FAIR},
+        r"the shape \(\) for 3 states",
+    ),
+    (
+        sampler(lambda xs: np.ma.array([-1.0] * len(xs), mask=True), encode=list),
+        {"law": FAIR},
+        "log_prob of 'a' is nan",
+    ),
     (
         sampler(lambda xs: np.log2([WRONG[x] for x in xs]), encode=list),
         {"law": FAIR},
