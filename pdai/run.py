@@ -68,7 +68,9 @@ class Run:
     """
 
     def __init__(self, folder: Path, *, accept_changed: bool = False, context: str = ""):
-        self.folder, self.accept_changed, self.context = folder, accept_changed, context
+        # The working directory may change later, and have another run of this name.
+        self.folder = folder = folder.absolute()
+        self.accept_changed, self.context = accept_changed, context
         self.config: TrainConfig = load_config(folder, accept_changed=accept_changed)
 
     def __repr__(self) -> str:

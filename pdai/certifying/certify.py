@@ -212,6 +212,12 @@ def has_log_prob(what: Any) -> bool:
     return callable(getattr(what, "log_prob", None)) and not hasattr(what, "draw")
 
 
+def _folder_of(what: Any) -> Any:
+    """The folder of a run; an object of one's own may wrap one, and draw otherwise."""
+    is_ours = type(what).__module__.partition(".")[0] == "pdai"
+    return getattr(what, "folder", what) if is_ours else what
+
+
 def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource:
     """The sampler that the first argument of `certify` means.
 
@@ -223,9 +229,7 @@ def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource
     Raises:
         InputError: if it means none, or a problem is missing.
     """
-    # An object of one's own may wrap a run and draw otherwise.
-    is_ours = type(what).__module__.partition(".")[0] == "pdai"
-    folder = getattr(what, "folder", what) if is_ours else what
+    folder = _folder_of(what)
     # A text may be longer than the name of a file can be.
     if isinstance(folder, str | Path) and isdir(folder):
         if problem is not None:

@@ -127,7 +127,9 @@ class Solved:
     """
 
     def __init__(self, folder: Path, *, accept_changed: bool = False):
-        self.folder, self.accept_changed = folder, accept_changed
+        # As `pdai.run.Run`.
+        self.folder = folder = folder.absolute()
+        self.accept_changed = accept_changed
         check_finished(folder)
         check_own_parts(folder, accept_changed)
         self.recipe = Recipe.read(folder)

@@ -84,6 +84,19 @@ class Wrapped:
         self.folder = folder
 
 
+def test_a_run_stays_that_of_its_folder_when_the_directory_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The run of that name in the new directory was certified."""
+    runs = []
+    for task in ("lines", "graphs"):
+        (tmp_path / task).mkdir()
+        monkeypatch.chdir(tmp_path / task)
+        runs.append(pdai.solve(task, out="run"))
+    first, second = (set(run.law().labels) for run in runs)
+    assert {x for x, _, _ in pdai.certify(runs[0]).table} == first != second
+
+
 def test_an_object_that_has_the_folder_of_a_run_is_not_that_run(tmp_path: Path) -> None:
     """The run's TV, 0.001, was certified of it."""
     folder = tmp_path / "run"
