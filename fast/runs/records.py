@@ -66,7 +66,7 @@ def read_json(path: Path) -> dict[str, Any]:
         raise InputError(f"{path} is not a JSON object: train again")
     # Logs of goals, and runs that are older than seals, have a checksum in each object.
     digest = data.pop("sha256", None)
-    if digest not in (None, _checksum(data)):
+    if digest != _checksum(data) and (digest is not None or path.name == "rounds.json"):
         raise InputError(f"{path} was changed: {BRING_BACK}")
     return data
 
