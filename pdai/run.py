@@ -33,6 +33,7 @@ from fast.training.state import TrainState
 from pdai.show.progress import DISPLAY
 from reference.arguments import checked
 from reference.errors import InputError, check_integer, nearest
+from reference.files import InFolder
 from reference.problems.contexts import contexts_of, in_context
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def proposing(policy: AnyPolicy, owner: str, fix: str) -> Policy:
     return policy
 
 
-class Run:
+class Run(InFolder):
     """A trained sampler in its folder; everything is computed in its own precision.
 
     Args:
@@ -68,10 +69,9 @@ class Run:
     """
 
     def __init__(self, folder: Path, *, accept_changed: bool = False, context: str = ""):
-        # The working directory may change later, and have another run of this name.
-        self.folder = folder = folder.absolute()
+        super().__init__(folder)
         self.accept_changed, self.context = accept_changed, context
-        self.config: TrainConfig = load_config(folder, accept_changed=accept_changed)
+        self.config: TrainConfig = load_config(self._absolute, accept_changed=accept_changed)
 
     def __repr__(self) -> str:
         steps = f"{self.config.optimiser.steps:,} steps"

@@ -243,6 +243,22 @@ def partial_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.{os.getpid()}.partial")
 
 
+class InFolder:
+    """What is read from a folder, also after the working directory has changed.
+
+    Args:
+        folder: the folder.
+    """
+
+    def __init__(self, folder: Path):
+        self._given_name, self._absolute = folder, folder.absolute()
+
+    @property
+    def folder(self) -> Path:
+        """The folder, as it was named while that leads there."""
+        return self._given_name if self._given_name.absolute() == self._absolute else self._absolute
+
+
 def sync_folder(folder: Path) -> None:
     """Writes the entries of a folder to disk, where the system can be asked to."""
     with suppress(OSError):

@@ -29,7 +29,7 @@ from reference.dag import PointedDAG
 from reference.errors import InputError, TooLargeError, check_integer, check_seed, shown
 from reference.exact_flows import Backward, Drawn, ExactFlows, GraphArrays
 from reference.fields.field import RATIONAL
-from reference.files import load_arrays
+from reference.files import InFolder, load_arrays
 from reference.lifted import LiftedDAG
 from reference.policies import ForwardPolicy
 from reference.problems.base import AskedProblem, enumerate_dag, exact_reward, kind_of_problem
@@ -115,7 +115,7 @@ class Recipe:
         return cls(build(kind, data, str(path)).with_copies(folder), *own)
 
 
-class Solved:
+class Solved(InFolder):
     """An exact sampler in its folder.
 
     Args:
@@ -127,8 +127,7 @@ class Solved:
     """
 
     def __init__(self, folder: Path, *, accept_changed: bool = False):
-        # As `pdai.run.Run`.
-        self.folder = folder = folder.absolute()
+        super().__init__(folder)
         self.accept_changed = accept_changed
         check_finished(folder)
         check_own_parts(folder, accept_changed)
