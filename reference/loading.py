@@ -121,11 +121,15 @@ def find_modules_here() -> None:
 
 
 def _is_bare(part: Any) -> bool:
-    """True of an instance that holds nothing: it is what its class makes without arguments."""
+    """True of an instance that holds nothing, and was given nothing, when its class made it."""
     has_slots = any(base.__dict__.get("__slots__") for base in type(part).__mro__)
     # A tuple or a number with methods holds its values outside of the attributes.
     is_value = isinstance(part, tuple | list | dict | set | frozenset | str | bytes | int | float)
-    return not (has_slots or is_value or getattr(part, "__dict__", True))
+    if has_slots or is_value or getattr(part, "__dict__", True):
+        return False
+    # An argument may have gone into a variable of the class or the module.
+    arguments = inspect.signature(type(part)).parameters.values()
+    return all(one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in arguments)
 
 
 def name_of(part: Any) -> str:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from random import Random
 from typing import Any, NamedTuple
 
 from reference.certificates.betting import Interval
@@ -14,6 +15,7 @@ from reference.fields.field import RATIONAL
 from reference.lifted import Forgetful, History, LiftedDAG, lift
 from reference.metrics import kl_divergence, normalize, total_variation
 from reference.policies import ForwardPolicy
+from reference.problems.base import MET_AGAIN
 
 # States or histories per call, and terminal states that a note names.
 BATCH, NAMED = 4_096, 3
@@ -59,7 +61,7 @@ def exact_sampler(rows: ForwardRows, dag: PointedDAG[Any], max_nodes: int) -> Ex
 
     Raises:
         TooLargeError: if there are more than `max_nodes` states or histories.
-        InputError: if a row is no row of probabilities.
+        InputError: if a row is no row of probabilities, or equal states have other rows.
     """
     lifted = lift(dag, Forgetful() if rows.is_markovian else History(), max_nodes)
     inner = [node for node, row in enumerate(lifted.dag.children) if row]
@@ -76,6 +78,10 @@ def exact_sampler(rows: ForwardRows, dag: PointedDAG[Any], max_nodes: int) -> Ex
             for edge in lifted.dag.out_edges[node]:
                 child = dag.labels[lifted.projection[lifted.dag.edges[edge][1]]]
                 values[edge] = exact[place[child]]
+    if rows.is_markovian:
+        for u in Random(0).sample(range(len(dag.labels)), min(len(dag.labels), MET_AGAIN)):
+            for child in rows.graph.children(dag.labels[u]):
+                rows.check_equal(child, dag.labels[dag.index[child]])
     return ExactSampler(lifted, ForwardPolicy(lifted.dag, RATIONAL, values))
 
 

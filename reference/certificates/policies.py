@@ -95,7 +95,7 @@ class ForwardRows:
         self._kept: dict[Hashable, Row] = {}
         self._name = getattr(policy, "__name__", type(policy).__name__)
         self._one = Asked("the sampler", self._name, policy, self._row)
-        self._many, self._twice = policy, AskTwice()
+        self._many, self._twice, self._equal = policy, AskTwice(), AskTwice()
 
     def rows(self, histories: Sequence[History]) -> list[Row]:
         """The row at the end of each history.
@@ -112,6 +112,18 @@ class ForwardRows:
             for key, row in zip(new, self._ask(new), strict=True):
                 self._kept[key] = row
         return [self._kept[key] for key in keys]
+
+    def check_equal(self, state: Hashable, listed: Hashable) -> None:
+        """Checks that a state has the row of the one that it equals; of many states, of some."""
+        if state is not listed and self._equal.due() and listed in self._kept:
+            first, again = self._kept[listed], self._ask([state])[0]
+            if not first.near(again):
+                raise InputError(
+                    f"{self._name} gives {shown(first)} at {shown(listed)} and {shown(again)} at "
+                    f"{shown(state)}, which are equal: equal states are one, so let __eq__ and "
+                    "__hash__ compare all that it reads, or certify a function of the history "
+                    "(takes='history')"
+                )
 
     def findings(self) -> list[str]:
         """The largest rounding of the sum of a row, as a sentence.

@@ -34,6 +34,21 @@ def off(state):
 
 def features(x):
     return {"x is 0": float(x.coordinates[0] == 0)}
+
+class Two:
+    initial = "o"
+
+    def children(self, state):
+        return {"o": ("a", "b"), "a": ("x",), "b": ("x",)}.get(state, ())
+
+    def parents(self, state):
+        return ("a", "b") if state == "x" else ("o",)
+
+    def reward(self, terminal):
+        return 1
+
+def one_way(state):
+    return [0.999, 0.001] if state == "o" else [1.0]
 """
 PROBLEM = ("--problem", "certified_module:Posterior")
 POLICY = ("certify", "certified_module:policy", *PROBLEM)
@@ -43,6 +58,13 @@ POLICY = ("certify", "certified_module:policy", *PROBLEM)
 def here(tmp_path: Path) -> Path:
     (tmp_path / "certified_module.py").write_text(MODULE)
     return tmp_path
+
+
+def test_a_distance_of_trajectories_alone_does_not_exceed_a_limit(here: Path) -> None:
+    """One terminal is drawn rightly whichever way: TV of the two ways is 0.499."""
+    ask = ("certify", "certified_module:one_way", "--problem", "certified_module:Two")
+    answer(*ask, "--fail-above", "0.1", cwd=here, expect=0)
+    answer(*ask, "--fail-above", "0.1", "--regime", "Z", cwd=here, expect=2)
 
 
 def test_everything_that_is_known_is_printed_and_written(here: Path) -> None:

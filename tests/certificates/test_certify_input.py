@@ -4,6 +4,7 @@ import itertools
 import math
 import os
 import random
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -75,6 +76,29 @@ def test_a_certificate_that_cannot_name_its_states_is_not_written(tmp_path: Path
     path = tmp_path / "certificate"
     refused("have the same label", lambda: pdai.certify(half, unnamed, certificate=path))
     assert not path.exists()
+
+
+@dataclass(frozen=True)
+class Bag:
+    """Letters in any order, and the last, which equality leaves out."""
+
+    letters: str
+    last: str = field(default="", compare=False)
+
+
+def test_rows_that_tell_equal_states_apart_are_refused() -> None:
+    """TV was certified to be 4e-17 of a sampler that had 0.233 as it ran."""
+    bags = other(
+        initial=Bag(""),
+        children=lambda p, s: (
+            [Bag("".join(sorted(s.letters + c)), c) for c in "ab"] if len(s.letters) < 3 else []
+        ),
+        reward=lambda p, x: 1,
+    )
+    uneven = lambda s: [0.9, 0.1] if s.last == "b" else [0.5, 0.5]  # noqa: E731
+    refused("which are equal: equal states are one", lambda: pdai.certify(uneven, bags))
+    even = lambda s: [0.9, 0.1] if s.letters == "b" else [0.5, 0.5]  # noqa: E731
+    assert pdai.certify(even, bags).regime == "E"
 
 
 class Wrapped:

@@ -176,6 +176,18 @@ def test_an_integer_that_wraps_on_the_way_to_a_reward_is_refused(reward: Any, wr
         inspect_problem(other(reward=reward))
 
 
+@pytest.mark.filterwarnings("ignore:overflow encountered")
+def test_an_integer_that_wraps_at_one_terminal_of_many_is_refused() -> None:
+    """The calls that were repeated, 100 and then few, were looked at alone."""
+    large = np.int64(2**62)
+    long = other(
+        children=lambda p, s: [s + c for c in "ab"] if len(s) < 11 else [],
+        reward=lambda p, x: large * np.int64(1 + 4 * (x == "b" * 11)),
+    )
+    with pytest.raises(InputError, match=r"reward\('b{11}'\) is .*, but on the way an integer of"):
+        inspect_problem(long)
+
+
 @dataclass(frozen=True)
 class _Sorted:
     """A state with a number that equality leaves out."""

@@ -79,6 +79,24 @@ class Fork:
         return {"aa": -3000.0, "ab": 2.0, "bb": -1.5, "cc": 2.5}[terminal]
 
 
+class Warm(Fork):
+    """What it was made with is the class's."""
+
+    beta = 1.0
+
+    def __init__(self, beta: float = 1.0):
+        type(self).beta = beta
+
+    def log_reward(self, terminal: str) -> float:
+        return self.beta * super().log_reward(terminal)
+
+
+def test_what_an_instance_was_made_with_may_be_its_class_s(tmp_path: Path) -> None:
+    """The class was called again without arguments, and that problem was solved."""
+    solved = pdai.solve(Warm(3.0), out=tmp_path / "warm")
+    assert solved.log_z.value == pytest.approx(np.logaddexp.reduce([-9e3, 6.0, -4.5, 7.5]))
+
+
 class Cycle(Fork):
     def children(self, state: str) -> tuple[str, ...]:
         return {"aa": ("a",)}.get(state, super().children(state))
