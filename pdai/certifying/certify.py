@@ -212,10 +212,15 @@ def has_log_prob(what: Any) -> bool:
     return callable(getattr(what, "log_prob", None)) and not hasattr(what, "draw")
 
 
-def _folder_of(what: Any) -> Any:
-    """The folder of a run; an object of one's own may wrap one, and draw otherwise."""
-    is_ours = type(what).__module__.partition(".")[0] == "pdai"
-    return getattr(what, "folder", what) if is_ours else what
+def _run_of(what: Any) -> tuple[Any, Any]:
+    """A run, also that of `pdai.sampler`, and its folder; twice what is given if it is none.
+
+    An object of one's own may wrap a run, and draw otherwise.
+    """
+    if type(what).__module__.partition(".")[0] != "pdai":
+        return what, what
+    run = getattr(what, "run", what)
+    return run, getattr(run, "folder", run)
 
 
 def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource:
@@ -229,7 +234,7 @@ def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource
     Raises:
         InputError: if it means none, or a problem is missing.
     """
-    folder = _folder_of(what)
+    what, folder = _run_of(what)
     # A text may be longer than the name of a file can be.
     if isinstance(folder, str | Path) and isdir(folder):
         if problem is not None:
