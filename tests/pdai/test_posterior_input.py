@@ -273,6 +273,15 @@ def test_categories_are_written_in_one_way(column: str, message: str) -> None:
     assert StructureLearning.discrete(large) == StructureLearning.discrete(large - 2**60)
 
 
+@pytest.mark.parametrize("pair", [(1, "1"), (True, "True"), (2.5, "2.5")])
+def test_a_category_is_a_text_or_another_value(pair: tuple[Any, Any]) -> None:
+    """Both became one category, and an edge moved by 0.07."""
+    rows = [[pair[i % 2], i % 3] for i in range(12)]
+    refused("column '0' has .* both as a text and as another", lambda: pdai.posterior(rows))
+    mixed = [[pair[0] if i % 2 else "other", i % 3] for i in range(12)]
+    assert pdai.posterior(mixed, score="bdeu").facts
+
+
 @pytest.mark.parametrize(
     ("column", "remark"),
     [
