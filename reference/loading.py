@@ -127,8 +127,11 @@ def _is_bare(part: Any) -> bool:
     is_value = isinstance(part, tuple | list | dict | set | frozenset | str | bytes | int | float)
     if has_slots or is_value or getattr(part, "__dict__", True):
         return False
+    try:
+        arguments = inspect.signature(type(part)).parameters.values()
+    except ValueError:
+        return False
     # An argument may have gone into a variable of the class or the module.
-    arguments = inspect.signature(type(part)).parameters.values()
     return all(one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) for one in arguments)
 
 

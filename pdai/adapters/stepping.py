@@ -183,14 +183,17 @@ class SteppedSampler:
     def _ends(self, states: Any, *, drawn: bool = False) -> tuple[list[Hashable], list[Enclosure]]:
         """The labels of terminal states, and `log R`: the problem's, if there is one.
 
-        Of what is drawn, unlike of a law that is summed, each end must have a label of its own.
+        Beside log Z of a problem, each end that is drawn must have a label of its own; a law that
+        is summed may merge some.
         """
         labels, given = self.steps.ends(states)
         if self.label is not None:
             own, labels = labels, [called("the sampler", "label", self.label, x) for x in labels]
             for end, x in zip(own, labels, strict=True):
                 check_hashable("a state that label gives", x)
-                if drawn and (first := self._end_of.setdefault(x, end)) != end:
+                if not drawn or self.problem is None:
+                    continue
+                if (first := self._end_of.setdefault(x, end)) != end:
                     raise InputError(
                         f"label gives {shown(x)} for the ends {shown(first)} and {shown(end)} of "
                         "the library, but log Z counts its reward once: give each end its own "
