@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import equinox as eqx
+
 from fast.laws.exact_policy import exact_policy
 from fast.laws.likelihood import tightened as learn_backward
 from fast.laws.row_sampler import RowSampler
@@ -39,7 +41,7 @@ class RunSource(SamplerSource):
 
     Raises:
         InputError: if the folder is no run with a checkpoint, or has no such seed, or a random
-            latent.
+            latent, or other parameters than when the run was loaded.
     """
 
     def __init__(self, run: Run, options: CertifyOptions):
@@ -47,6 +49,11 @@ class RunSource(SamplerSource):
         self.row = row_of_seed(folder, self.config.run, options.of, "of")
         with arithmetic(self.config.run.precision):
             self.setup, state, _ = load_run(self.config, run.context)
+            drawn = vars(run).get("_trained")
+            if drawn and not eqx.tree_equal(drawn[1].sampler, state.sampler):
+                raise InputError(
+                    f"{run!r} draws from other parameters than its folder has now: load it again"
+                )
             self.policy = _summable(folder, state.policy(self.row))
         rewards = None if self.setup.enumeration is None else self.setup.enumeration.rewards
         target = Target(run.problem, options.max_states, options.seconds, rewards)

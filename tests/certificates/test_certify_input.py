@@ -4,6 +4,7 @@ import itertools
 import math
 import os
 import random
+import shutil
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -106,6 +107,20 @@ class Wrapped:
 
     def __init__(self, folder: Path):
         self.folder = folder
+
+
+def test_a_run_whose_folder_has_another_is_loaded_again(tmp_path: Path) -> None:
+    """The new run was certified, and the old one drawn from."""
+    run, other_run = (
+        pdai.train("lines", length=4, steps=2, seed=seed, out=tmp_path / f"run-{seed}")
+        for seed in range(2)
+    )
+    run.sample(1)
+    assert pdai.certify(run).regime == "E"
+    shutil.rmtree(run.folder)
+    shutil.copytree(other_run.folder, run.folder)
+    refused("draws from other parameters than its folder has", lambda: pdai.certify(run))
+    assert pdai.certify(run.folder).tv == pdai.certify(other_run).tv
 
 
 def test_a_run_stays_that_of_its_folder_when_the_directory_changes(
