@@ -324,6 +324,8 @@ class LogProbSource(SamplerSource):
     def __init__(self, log_prob: LogProb, target: Target):
         super().__init__(log_prob.name, target)
         self._log_prob = log_prob
+        if log_prob.is_called_too:
+            self.notes = ["its log_prob was asked, and what it gives when it is called was not"]
         if target.problem is None:
             raise InputError(f"{self.name} has log_prob, but no target: give a problem, or a law")
 
