@@ -144,18 +144,7 @@ def measure(task: str, policy: str, batch: int, rate: float, ready: Ready) -> li
     loss = np.asarray(train().loss)
     if not np.isfinite(loss).all():
         row["note"] = "loss is no number"
-    try:
-        costs = cost(ready.training.as_text())
-    except (AssertionError, LookupError) as error:
-        # A compiler may write its programs in a way of its own; the times stand without.
-        return [
-            row
-            | {
-                "ms per step": 1e3 * wall,
-                "trajectories/s": batch / sampled,
-                "note": f"its program could not be read: {error!r}"[:200],
-            }
-        ]
+    costs = cost(ready.training.as_text())
     weights = sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(network, eqx.is_inexact_array)))
     # Once forwards, twice backwards; the first state, which is evaluated once, counts for each.
     flops = 3 * 2 * weights * batch * length
