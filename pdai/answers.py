@@ -102,9 +102,9 @@ def table_from(data: Any) -> Table:
     names = [str(name) for name in (range(values.shape[1]) if columns is None else columns)]
     rows = [[str(value) for value in row] for row in values]
     for name, column in zip(names, values.T, strict=True):
-        is_text = dict[str, bool]()
+        texts = {value for value in column if isinstance(value, str)}
         for value in column:
-            if is_text.setdefault(str(value), isinstance(value, str)) != isinstance(value, str):
+            if not isinstance(value, str) and str(value) in texts:
                 raise InputError(
                     f"posterior: column {name!r} has {str(value)!r} both as a text and as another "
                     "value: write the category in one way"

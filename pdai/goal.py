@@ -107,7 +107,7 @@ def go_on(folder: Path, display: Display) -> Goal:
     Raises:
         InputError: if a round's folder or the log was changed, or training diverges.
     """
-    log = read_json(folder / LOG)
+    log = read_json(folder / LOG, checksum=True)
     config, rounds = from_json(log["config"], str(folder / LOG)), log["rounds"]
     for record in rounds:
         number = record["round"]

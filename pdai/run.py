@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import equinox as eqx
 import numpy as np
 import numpy.typing as npt
 
@@ -120,6 +121,14 @@ class Run(InFolder):
     def _trained(self) -> tuple[AbstractEnvironment[Any], TrainState]:
         with self._arithmetic():
             return load_trained(self.config, self.context)
+
+    def check_current(self, state: TrainState) -> None:
+        """Checks that it draws from the parameters of its folder, if it has loaded any."""
+        drawn = vars(self).get("_trained")
+        if drawn and not eqx.tree_equal(drawn[1].sampler, state.sampler):
+            raise InputError(
+                f"{self!r} draws from other parameters than its folder has now: load it again"
+            )
 
     @property
     def environment(self) -> AbstractEnvironment[Any]:

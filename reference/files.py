@@ -244,7 +244,7 @@ def partial_of(path: Path) -> Path:
 
 
 class InFolder:
-    """What is read from a folder, also after the working directory has changed.
+    """An object that is read from a folder, also after the working directory has changed.
 
     Args:
         folder: the folder.

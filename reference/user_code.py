@@ -257,10 +257,10 @@ class Asked(Generic[T]):
     def __call__(self, argument: Any) -> T:
         """The converted answer."""
         try:
-            given = self.function(argument)
-            if isinstance(given, np.integer):
-                given = self._unwrapped(argument)
-            answer = self._read(given, argument)
+            raw = self.function(argument)
+            if isinstance(raw, np.integer):
+                raw = self._unwrapped(argument)
+            answer = self._read(raw, argument)
             for question, first in self._twice.again(argument, answer):
                 again = self._read(self._unwrapped(question), question)
                 if not self._same(first, again):

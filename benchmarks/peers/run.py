@@ -106,11 +106,12 @@ def compare(pythons: Mapping[str, str], options: argparse.Namespace) -> None:
                 if worker.name == OURS and not options.clock:
                     measures["matmul"] = partial(worker.ask, "matmul")
             blocks = in_turns(measures, options.rounds)
-            matmul = blocks.pop("matmul", None)
+            products = blocks.pop("matmul", None)
             what = {"task": task, "batch": batch, "work": kind}
             rates(table, what, blocks, facts, "wall" if options.clock else "cpu")
-            if matmul is None:
+            if products is None:
                 continue
+            matmul = Spread(products)
             ours = Spread([block["count"] / block["cpu"] for block in blocks[OURS]]).median
             trajectories = ours * (batch if kind == "train" else 1)
             gflops = network_flops(facts[OURS], kind) * trajectories / 1e9
@@ -120,9 +121,9 @@ def compare(pythons: Mapping[str, str], options: argparse.Namespace) -> None:
                     "batch": batch,
                     "work": kind,
                     "largest difference of log R between libraries": f"{difference:.1e}",
-                    "matmul, GFLOP/s": Spread(matmul),
+                    "matmul, GFLOP/s": matmul,
                     "ours, GFLOP/s": gflops,
-                    "share": gflops / Spread(matmul).median,
+                    "share": gflops / matmul.median,
                 }
             )
     for worker in workers:

@@ -187,13 +187,12 @@ class SteppedSampler:
         is summed may merge some.
         """
         labels, given = self.steps.ends(states)
+        is_alone = drawn and self.problem is not None
         if self.label is not None:
             own, labels = labels, [called("the sampler", "label", self.label, x) for x in labels]
             for end, x in zip(own, labels, strict=True):
                 check_hashable("a state that label gives", x)
-                if not drawn or self.problem is None:
-                    continue
-                if (first := self._end_of.setdefault(x, end)) != end:
+                if is_alone and (first := self._end_of.setdefault(x, end)) != end:
                     raise InputError(
                         f"label gives {shown(x)} for the ends {shown(first)} and {shown(end)} of "
                         "the library, but log Z counts its reward once: give each end its own "

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import equinox as eqx
-
 from fast.laws.exact_policy import exact_policy
 from fast.laws.likelihood import tightened as learn_backward
 from fast.laws.row_sampler import RowSampler
@@ -49,11 +47,7 @@ class RunSource(SamplerSource):
         self.row = row_of_seed(folder, self.config.run, options.of, "of")
         with arithmetic(self.config.run.precision):
             self.setup, state, _ = load_run(self.config, run.context)
-            drawn = vars(run).get("_trained")
-            if drawn and not eqx.tree_equal(drawn[1].sampler, state.sampler):
-                raise InputError(
-                    f"{run!r} draws from other parameters than its folder has now: load it again"
-                )
+            run.check_current(state)
             self.policy = _summable(folder, state.policy(self.row))
         rewards = None if self.setup.enumeration is None else self.setup.enumeration.rewards
         target = Target(run.problem, options.max_states, options.seconds, rewards)

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from random import Random
 from typing import Any, NamedTuple
 
 from reference.certificates.betting import Interval
@@ -15,7 +14,7 @@ from reference.fields.field import RATIONAL
 from reference.lifted import Forgetful, History, LiftedDAG, lift
 from reference.metrics import kl_divergence, normalize, total_variation
 from reference.policies import ForwardPolicy
-from reference.problems.base import MET_AGAIN
+from reference.problems.base import met_again
 
 # States or histories per call, and terminal states that a note names.
 BATCH, NAMED = 4_096, 3
@@ -79,9 +78,9 @@ def exact_sampler(rows: ForwardRows, dag: PointedDAG[Any], max_nodes: int) -> Ex
                 child = dag.labels[lifted.projection[lifted.dag.edges[edge][1]]]
                 values[edge] = exact[place[child]]
     if rows.is_markovian:
-        for u in Random(0).sample(range(len(dag.labels)), min(len(dag.labels), MET_AGAIN)):
-            for child in rows.graph.children(dag.labels[u]):
-                rows.check_equal(child, dag.labels[dag.index[child]])
+        for node, other in met_again(rows.graph, dag):
+            if dag.children[node]:
+                rows.check_equal(dag.labels[node], other)
     return ExactSampler(lifted, ForwardPolicy(lifted.dag, RATIONAL, values))
 
 

@@ -95,7 +95,7 @@ class ForwardRows:
         self._kept: dict[Hashable, Row] = {}
         self._name = getattr(policy, "__name__", type(policy).__name__)
         self._one = Asked("the sampler", self._name, policy, self._row)
-        self._many, self._twice, self._equal = policy, AskTwice(), AskTwice()
+        self._many, self._twice = policy, AskTwice()
 
     def rows(self, histories: Sequence[History]) -> list[Row]:
         """The row at the end of each history.
@@ -113,17 +113,16 @@ class ForwardRows:
                 self._kept[key] = row
         return [self._kept[key] for key in keys]
 
-    def check_equal(self, state: Hashable, listed: Hashable) -> None:
-        """Checks that a state has the row of the one that it equals; of many states, of some."""
-        if state is not listed and self._equal.due() and listed in self._kept:
-            first, again = self._kept[listed], self._ask([state])[0]
-            if not first.near(again):
-                raise InputError(
-                    f"{self._name} gives {shown(first)} at {shown(listed)} and {shown(again)} at "
-                    f"{shown(state)}, which are equal: equal states are one, so let __eq__ and "
-                    "__hash__ compare all that it reads, or certify a function of the history "
-                    "(takes='history')"
-                )
+    def check_equal(self, state: Hashable, other: Hashable) -> None:
+        """Checks that two equal states have the same row, up to rounding."""
+        (first,), (again,) = self.rows([(state,)]), self._ask([other])
+        if not first.near(again):
+            raise InputError(
+                f"{self._name} gives {shown(first)} at {shown(state)} and {shown(again)} at "
+                f"{shown(other)}, which are equal: equal states are one, so let __eq__ and "
+                "__hash__ compare all that it reads, or certify a function of the history "
+                "(takes='history')"
+            )
 
     def findings(self) -> list[str]:
         """The largest rounding of the sum of a row, as a sentence.
@@ -189,13 +188,13 @@ def _numbers(given: Any, others: Sequence[Hashable], absent: float, what: Of) ->
     if callable(getattr(given, "items", None)):
         # A row of pandas is a mapping, whose labels may repeat.
         pairs = list(given.items())
-        given = dict(pairs)
-        strange = [other for other in given if other not in others]
-        if len(given) != len(pairs):
+        row = dict(pairs)
+        strange = [other for other in row if other not in others]
+        if len(row) != len(pairs):
             raise InputError(f"{what} has a state twice among {shown([x for x, _ in pairs])}")
         if strange:
             raise InputError(f"{what} is over {shown(strange[0])}, which is none of {others}")
-        given = [given.get(other, absent) for other in others]
+        given = [row.get(other, absent) for other in others]
     # JAX has an __iter__ also where there is no axis.
     is_scalar = getattr(given, "ndim", 1) == 0 or not isinstance(given, Iterable)
     if is_scalar or has_no_order(given):

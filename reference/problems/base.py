@@ -3,7 +3,7 @@
 import inspect
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
@@ -368,28 +368,33 @@ def enumerate_rewards(problem: Problem[S], dag: PointedDAG[S]) -> tuple[Fraction
 
 def _check_equal_states(asked: AskedProblem[S], dag: PointedDAG[S]) -> None:
     """Compares listed states with equal ones that some other steps lead to."""
+    for v, other in met_again(asked, dag):
+        listed = dag.labels[v]
+        if dag.children[v]:
+            first, again = ({*asked.children(x)} for x in (listed, other))
+            differ = first != again
+        else:
+            one, two = asked.reward(listed), asked.reward(other)
+            # Equal sets may be added up in another order.
+            differ = abs(one - two) * 1_000 > one + two
+        if differ:
+            raise InputError(
+                f"{asked.name}: the states {shown(listed)} and {shown(other)} are equal, but "
+                f"have other {'children' if dag.children[v] else 'rewards'}: equal states are "
+                "one, so let __eq__ and __hash__ compare all that children and reward read; "
+                "1, True and 1.0 are equal too"
+            )
+
+
+def met_again(asked: AskedProblem[S], dag: PointedDAG[S]) -> Iterator[tuple[int, S]]:
+    """Some listed nodes, each with an equal state, another object, that other steps lead to."""
     due, nodes = AskTwice().due, len(dag.labels)
     for u in Random(0).sample(range(nodes), min(nodes, MET_AGAIN)):
         met = {child: child for child in asked.children(dag.labels[u])}
         for v in dag.children[u]:
-            listed = dag.labels[v]
-            other = met.get(listed, listed)
-            if other is listed or not due():
-                continue
-            if dag.children[v]:
-                first, again = ({*asked.children(x)} for x in (listed, other))
-                differ = first != again
-            else:
-                one, two = asked.reward(listed), asked.reward(other)
-                # Equal sets may be added up in another order.
-                differ = abs(one - two) * 1_000 > one + two
-            if differ:
-                raise InputError(
-                    f"{asked.name}: the states {shown(listed)} and {shown(other)} are equal, but "
-                    f"have other {'children' if dag.children[v] else 'rewards'}: equal states are "
-                    "one, so let __eq__ and __hash__ compare all that children and reward read; "
-                    "1, True and 1.0 are equal too"
-                )
+            other = met.get(dag.labels[v], dag.labels[v])
+            if other is not dag.labels[v] and due():
+                yield v, other
 
 
 def exact_reward(problem: Problem[S], terminal: S) -> Fraction:

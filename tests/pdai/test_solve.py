@@ -80,7 +80,7 @@ class Fork:
 
 
 class Warm(Fork):
-    """What it was made with is the class's."""
+    """A fork that keeps its argument on its class."""
 
     beta = 1.0
 
