@@ -85,10 +85,7 @@ class _Ball(Field[arb]):
         return left.overlaps(right)
 
     def log(self, value: arb) -> arb:
-        if not self.positive(value):
-            raise InputError(
-                f"the logarithm of {plain(value)} does not exist: give a positive number"
-            )
+        self.check_log(value)
         return value.log()
 
     def exp(self, value: arb) -> arb:

@@ -62,13 +62,13 @@ class Field(ABC, Generic[T]):
     def contains(self, value: object) -> bool:
         """True if the value is a number of this field, in the form the algorithms compute with."""
 
-    @abstractmethod
     def positive(self, value: T) -> bool:
         """`value > 0`."""
+        return bool(value > 0)  # type: ignore[operator]
 
-    @abstractmethod
     def nonnegative(self, value: T) -> bool:
         """`value >= 0`; false for NaN."""
+        return bool(value >= 0)  # type: ignore[operator]
 
     @abstractmethod
     def agree(self, left: T, right: T, roundings: int) -> bool:
@@ -112,6 +112,13 @@ class Field(ABC, Generic[T]):
                     f"{what} number {position} is {shown(value)}, a {type(value).__name__}, which "
                     f"the field {self.name} does not compute with: pass it through `field.convert`"
                 )
+
+    def check_log(self, value: T) -> None:
+        """Checks that the logarithm of a number exists; raises InputError if not."""
+        if not self.positive(value):
+            raise InputError(
+                f"the logarithm of {plain(value)} does not exist: give a positive number"
+            )
 
     def sum(self, values: Iterable[T]) -> T:
         """The sum, starting from this field's zero."""
@@ -182,12 +189,6 @@ class _Rational(ExactField[Fraction]):
     def contains(self, value: object) -> bool:
         return isinstance(value, Fraction)
 
-    def positive(self, value: Fraction) -> bool:
-        return value > 0
-
-    def nonnegative(self, value: Fraction) -> bool:
-        return value >= 0
-
 
 class _Float64(Field[float]):
     name = "float64"
@@ -205,20 +206,11 @@ class _Float64(Field[float]):
     def contains(self, value: object) -> bool:
         return isinstance(value, float)
 
-    def positive(self, value: float) -> bool:
-        return value > 0
-
-    def nonnegative(self, value: float) -> bool:
-        return value >= 0
-
     def agree(self, left: float, right: float, roundings: int) -> bool:
         return abs(left - right) <= gamma(roundings) * max(abs(left), abs(right))
 
     def log(self, value: float) -> float:
-        if not value > 0:
-            raise InputError(
-                f"the logarithm of {plain(value)} does not exist: give a positive number"
-            )
+        self.check_log(value)
         return math.log(value)
 
     def exp(self, value: float) -> float:

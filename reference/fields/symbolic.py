@@ -19,7 +19,7 @@ from sympy.polys.fields import FracElement
 from sympy.polys.fields import field as fraction_field
 
 from reference.errors import InputError, TooLargeError, check_integer, check_type, plain, shown
-from reference.fields.field import FunctionField
+from reference.fields.field import RATIONAL, FunctionField
 
 # Fraction arithmetic takes 45 s for the flows of the complete DAG with 8 states (27 edges, 22
 # parameters), 0.06 s for the one with 6; beyond 24 parameters it does not end.
@@ -68,13 +68,7 @@ class Symbolic(FunctionField[Any]):
                 f"{plain(value)} belongs to another symbolic field: create all parameters in one "
                 "Symbolic"
             )
-        try:
-            fraction = Fraction(value)
-        except (ValueError, OverflowError, TypeError):
-            raise InputError(
-                f"{shown(value)} is not a rational number: give an int, a Fraction or a finite "
-                "float"
-            ) from None
+        fraction = RATIONAL.convert(value)
         return self._field(fraction.numerator) / self._field(fraction.denominator)
 
     def contains(self, value: object) -> bool:
