@@ -6,9 +6,10 @@ exactly, and all denominators are powers of two. Every regime closes rows here.
 """
 
 import math
-from bisect import bisect_right
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from reference.errors import InputError
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
+# From k to a uniform integer of k bits, such as secrets.randbits.
+Bits = Callable[[int], int]
 # The largest error of the sum of a row, per entry: a few roundings of float32.
 FLOAT32 = 2.0**-23
 
@@ -134,7 +137,7 @@ def choose(row: Sequence[float], sums: Sequence[float], rng: np.random.Generator
     first = bisect_right(sums, uniform - window)
     if first == bisect_right(sums, uniform + window):
         return first
-    return _choose_exactly(exact_row(row), Fraction(uniform), rng)
+    return _choose_exactly(row, uniform, rng)
 
 
 def choose_all(rows: Floats, rng: np.random.Generator) -> Ints:
@@ -145,19 +148,26 @@ def choose_all(rows: Floats, rng: np.random.Generator) -> Ints:
     window = (children + 2) * 2.0**-52
     first: Ints = (sums <= uniform - window).sum(1)
     for at in np.flatnonzero(first != (sums <= uniform + window).sum(1)).tolist():
-        exact = exact_row(rows[at].tolist())
-        first[at] = _choose_exactly(exact, Fraction(float(uniform[at, 0])), rng)
+        first[at] = _choose_exactly(rows[at].tolist(), float(uniform[at, 0]), rng)
     return first
 
 
-def _choose_exactly(row: Sequence[Fraction], low: Fraction, rng: np.random.Generator) -> int:
+def _choose_exactly(row: Sequence[float], low: float, rng: np.random.Generator) -> int:
     """The choice at a uniform number that lies in `[low, low + 2^-53)`, bit by bit."""
-    size = Fraction(1, 2**53)
+    exact = exact_row(row)
+    common = max(p.denominator for p in exact)  # all are powers of two
+    sums = [*accumulate(p.numerator * (common // p.denominator) for p in exact)]
+    return place(common, sums, lambda _: int(rng.integers(2)), int(low * 2**53), 53)
+
+
+def place(denominator: int, sums: list[int], bits: Bits, low: int = 0, taken: int = 0) -> int:
+    """The index of the share that bits lead to, of shares that end at `sums / denominator`.
+
+    The bits taken so far leave what is from `low` to `low + 1`, in units of `2^-taken`.
+    """
     while True:
-        total = Fraction(0)
-        for number, p in enumerate(row):
-            if total <= low and low + size <= total + p:
-                return number
-            total += p
-        size /= 2
-        low += size * int(rng.integers(2))
+        first = bisect_right(sums, low * denominator >> taken)
+        last = bisect_left(sums, -(-(low + 1) * denominator >> taken))
+        if first == last:
+            return first
+        low, taken = 2 * low + bits(1), taken + 1

@@ -1,7 +1,5 @@
 """The table of a certificate as a sampler, exact if its bits are uniform."""
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable
 from itertools import accumulate
 from pathlib import Path
 
@@ -10,10 +8,8 @@ import numpy as np
 from reference.certificates.check import RefusedError, check_rows
 from reference.certificates.format import Inner, Row
 from reference.certificates.reading import open_certificate
+from reference.certificates.rows import Bits, place
 from reference.errors import InputError
-
-# From k to a uniform integer of k bits, such as secrets.randbits.
-Bits = Callable[[int], int]
 
 
 class CertifiedSampler:
@@ -67,18 +63,6 @@ class CertifiedSampler:
     def draw(self, bits: Bits) -> str:
         """The label of a terminal state, drawn from the certified distribution."""
         return self.labels[self.path(bits)[-1]]
-
-
-def place(denominator: int, sums: list[int], bits: Bits) -> int:
-    """The index of the share that bits lead to, of shares that end at `sums / denominator`."""
-    low = taken = 0
-    while True:
-        # What is left is from low to low + 1, in units of 2^-taken.
-        first = bisect_right(sums, low * denominator >> taken)
-        last = bisect_left(sums, -(-(low + 1) * denominator >> taken))
-        if first == last:
-            return first
-        low, taken = 2 * low + bits(1), taken + 1
 
 
 def numpy_bits(generator: np.random.Generator) -> Bits:

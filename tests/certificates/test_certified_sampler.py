@@ -20,7 +20,7 @@ from reference.certificates import (
     state_label,
     write_certificate,
 )
-from reference.certificates.sample import place
+from reference.certificates.rows import place
 from reference.errors import InputError
 from tests.certificates.corruptions import GOOD, HISTORIES, Small
 
@@ -52,7 +52,7 @@ def of_all_bits(length: int, draw: Callable[[Script], T]) -> Counter[T]:
 
 @pytest.mark.catches(
     "A child is taken while another one's share is still within reach.",
-    "reference/certificates/sample.py",
+    "reference/certificates/rows.py",
     "last = bisect_left(sums, -(-(low + 1) * denominator >> taken))",
     "last = bisect_left(sums, (low + 1) * denominator >> taken)",
 )

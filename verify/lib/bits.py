@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from reference.certificates.sample import Bits
+from reference.certificates.rows import Bits
 
 T = TypeVar("T")
 
