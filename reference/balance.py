@@ -8,7 +8,7 @@ from typing import Any
 
 from reference.arguments import checked
 from reference.dag import PointedDAG, Trajectory
-from reference.errors import InputError, TooLargeError, plain
+from reference.errors import InputError, TooLargeError, plain, shown
 from reference.fields.field import FLOAT64, T
 from reference.policies import BackwardKernel, EdgeWeights, ForwardPolicy
 
@@ -188,9 +188,17 @@ def cb_residuals(
         (tau, forward.along(tau), backward.along(tau) * reward[forward.dag.end(tau)])
         for tau in forward.dag.trajectories()
     ]
-    for (tau, p, w), (tau2, p2, w2) in combinations(sides, 2):
+    for tau, tau2, residual in crossed(sides):
         if not same_length_only or len(tau) == len(tau2):
-            yield tau, tau2, p * w2 - p2 * w
+            yield tau, tau2, residual
+
+
+def crossed(
+    sides: Sequence[tuple[Trajectory, T, T]],
+) -> Iterator[tuple[Trajectory, Trajectory, T]]:
+    """`p(tau) w(tau') - p(tau') w(tau)` for each pair of trajectories, given as `(tau, p, w)`."""
+    for (tau, p, w), (tau2, p2, w2) in combinations(sides, 2):
+        yield tau, tau2, p * w2 - p2 * w
 
 
 @checked
@@ -208,6 +216,27 @@ def rewards_by_node(policy: EdgeWeights[T], rewards: Sequence[T]) -> dict[int, T
             "terminal, in the order of dag.terminals"
         )
     return dict(zip(dag.terminals, rewards, strict=True))
+
+
+def positive_factors(
+    forward: ForwardPolicy[T],
+    backward: BackwardKernel[T],
+    reward: dict[int, T],
+    edge: int,
+    why: str,
+) -> list[T]:
+    """`p_F` and `p_B` of an edge and, where it leads to a terminal x, `R(x)`.
+
+    Raises InputError, which ends with why their logarithms are needed, unless all are positive.
+    """
+    u, v = forward.dag.edges[edge]
+    factors = [forward.values[edge], backward.values[edge], *([reward[v]] if v in reward else [])]
+    if not all(forward.field.positive(factor) for factor in factors):
+        raise InputError(
+            f"p_F, p_B and, at terminals, R are {', '.join(map(str, factors))} on the edge "
+            f"{shown(forward.dag.labels[u])} -> {shown(forward.dag.labels[v])}, {why}"
+        )
+    return factors
 
 
 def log_float(value: Any) -> float:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reference.arguments import checked
-from reference.balance import log_float, rewards_by_node, same_dag
+from reference.balance import log_float, positive_factors, rewards_by_node, same_dag
 from reference.dag import PointedDAG
 from reference.errors import InputError, shown
 from reference.fields.field import FLOAT64, T, gamma
@@ -51,19 +51,9 @@ def residual_spread(
     reward = rewards_by_node(forward, rewards)
     FLOAT64.check([log_z], "log Z")
     steps, sizes = np.empty(len(dag.edges)), np.empty(len(dag.edges))
-    for edge, (_, v) in enumerate(dag.edges):
-        factors = [
-            forward.values[edge],
-            backward.values[edge],
-            *([reward[v]] if v in reward else []),
-        ]
-        if not all(forward.field.positive(factor) for factor in factors):
-            names = ", ".join(str(factor) for factor in factors)
-            raise InputError(
-                f"p_F, p_B and, at terminals, R are {names} on edge {edge}, but log residuals need "
-                "all positive: raise the zero to a small number"
-            )
-        p_f, *others = map(log_float, factors)
+    why = "but log residuals need all positive: raise the zero to a small number"
+    for edge in range(len(dag.edges)):
+        p_f, *others = map(log_float, positive_factors(forward, backward, reward, edge, why))
         steps[edge], sizes[edge] = p_f - sum(others), abs(p_f) + sum(map(abs, others))
     terminals = list(dag.terminals)
     largest = float(longest_path(dag, steps)[terminals].max()) + log_z

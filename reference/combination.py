@@ -7,12 +7,11 @@ lift: the samplers may differ in latents, dynamics and backward policies.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import combinations
 from operator import mul
 from typing import Any, Generic
 
 from reference.arguments import check_fields, checked
-from reference.balance import rewards_by_node, same_field
+from reference.balance import crossed, rewards_by_node, same_field
 from reference.dag import Trajectory
 from reference.errors import InputError
 from reference.fields.field import Field, T
@@ -132,8 +131,7 @@ def aggregated_residuals(
                 p_b * _product(field, (f for f, _ in parts)),
             )
         )
-    for (tau, left, right), (tau2, left2, right2) in combinations(sides, 2):
-        yield tau, tau2, left * right2 - left2 * right
+    yield from crossed(sides)
 
 
 @checked
@@ -165,8 +163,7 @@ def streaming_residuals(
     for tau in base.trajectories():
         (p_f, p_b), (f, b) = current.along(tau), previous.along(tau)
         sides.append((tau, p_f * b, p_b * reward[base.end(tau)] * f))
-    for (tau, left, right), (tau2, left2, right2) in combinations(sides, 2):
-        yield tau, tau2, left * right2 - left2 * right
+    yield from crossed(sides)
 
 
 def _product(field: Field[T], values: Iterable[T]) -> T:

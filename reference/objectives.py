@@ -11,11 +11,14 @@ from collections.abc import Sequence
 from typing import Generic, NamedTuple
 
 from reference.arguments import checked
-from reference.balance import rewards_by_node, same_dag
-from reference.errors import InputError, shown
+from reference.balance import positive_factors, rewards_by_node, same_dag
 from reference.fields.field import T
 from reference.marginals import path_sums
 from reference.policies import BackwardKernel, ForwardPolicy
+
+TAKEN = (
+    "which the exploratory policy takes: the loss needs their logarithms, so all must be positive"
+)
 
 
 class Objective(NamedTuple, Generic[T]):
@@ -115,8 +118,10 @@ class _Increments(Generic[T]):
             taken = [e for e in dag.out_edges[u] if field.positive(exploratory.values[e])]
             for edge in taken:
                 v = dag.edges[edge][1]
-                gain = _gain(forward, backward, reward, edge)
-                self.increment[edge] = gain + following[v]
+                p_f, *others = map(
+                    field.log, positive_factors(forward, backward, reward, edge, TAKEN)
+                )
+                self.increment[edge] = p_f - field.sum(others) + following[v]
             following[u] = field.sum(exploratory.values[e] * self.increment[e] for e in taken)
             for edge in taken:
                 self.increment[edge] = self.increment[edge] - following[u]
@@ -143,22 +148,3 @@ class _Increments(Generic[T]):
             for edge in row:
                 gradient[edge] = two * (delta[edge] - self.forward.values[edge] * through)
         return Objective(loss, gradient, two * constant)
-
-
-def _gain(
-    forward: ForwardPolicy[T], backward: BackwardKernel[T], reward: dict[int, T], edge: int
-) -> T:
-    """The part of f on an edge; `log R(x)` counts on the edges into `x`."""
-    field, (u, v) = forward.field, forward.dag.edges[edge]
-    factors = [forward.values[edge], backward.values[edge]]
-    if v in reward:
-        factors.append(reward[v])
-    if not all(field.positive(factor) for factor in factors):
-        names = ", ".join(str(factor) for factor in factors)
-        raise InputError(
-            f"p_F, p_B and, at terminals, R are {names} on the edge {shown(forward.dag.labels[u])} "
-            f"-> {shown(forward.dag.labels[v])}, which the exploratory policy takes: the loss "
-            "needs their logarithms, so all must be positive"
-        )
-    p_f, *others = map(field.log, factors)
-    return p_f - field.sum(others)
