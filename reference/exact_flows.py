@@ -248,7 +248,8 @@ class ExactFlows:
             total, rows[edges] = weight.at(graph.children[edges]).sums(starts)
             through = total.over(divisor.at(inner)) if backward == "uniform" else total
             weight.value[inner], weight.exponent[inner] = through
-        steps, most, parents = len(graph.levels) - 1, *_most(graph)
+        most, parents = int(graph.counts.max()), int(graph.parent_counts.max())
+        steps = len(graph.levels) - 1
         roundings = steps * (3 * most + 2 * parents + 11) + 8
         log = float(total.log()[0])
         error = 2 * gamma(steps * (most + parents + 4) + 4) + gamma(8) * (abs(log) + 1)
@@ -307,8 +308,3 @@ class Drawn(NamedTuple):
     steps: Ints
     log_p_f: Floats
     log_p_b: Floats
-
-
-def _most(graph: GraphArrays) -> tuple[int, int]:
-    """The largest numbers of children and of parents."""
-    return int(graph.counts.max()), int(graph.parent_counts.max())

@@ -107,15 +107,20 @@ def markov_projection(lifted: LiftedDAG[Any], forward: ForwardPolicy[T]) -> Forw
     Raises:
         InputError: if `forward` is not a policy on this lift.
     """
-    if forward.dag is not lifted.dag:
-        raise InputError("the policy does not live on this lift: build it on `lifted.dag`")
     base, field = lifted.base, forward.field
-    visits = path_sums(forward)
+    visits = visits_of_lift(lifted, forward)
     through = [field.zero] * len(base.edges)
     for edge, (node, _) in enumerate(lifted.dag.edges):
         below = lifted.base_edge[edge]
         through[below] = through[below] + visits[node] * forward.values[edge]
     return _normalized(base, field, through)
+
+
+def visits_of_lift(lifted: LiftedDAG[Any], forward: ForwardPolicy[T]) -> list[T]:
+    """The probability of visiting each lifted state; raises InputError if it is another lift's."""
+    if forward.dag is not lifted.dag:
+        raise InputError("the policy does not live on this lift: build it on `lifted.dag`")
+    return path_sums(forward)
 
 
 @checked

@@ -10,7 +10,7 @@ from reference.lifted import LiftedDAG
 from reference.marginals import path_sums
 from reference.metrics import kl_divergence
 from reference.policies import ForwardPolicy
-from reference.solve import markov_projection
+from reference.solve import markov_projection, visits_of_lift
 
 T = TypeVar("T", Fraction, float)
 
@@ -110,9 +110,7 @@ def _visited_rows(
     lifted: LiftedDAG[Any], forward: ForwardPolicy[T]
 ) -> dict[Hashable, list[Sequence[T]]]:
     """For each base state, the rows of its lifts that the policy visits."""
-    if forward.dag is not lifted.dag:
-        raise InputError("the policy does not live on this lift: build it on `lifted.dag`")
-    visits = path_sums(forward)
+    visits = visits_of_lift(lifted, forward)
     rows: dict[Hashable, list[Sequence[T]]] = {}
     for node, row in enumerate(lifted.dag.out_edges):
         if row and visits[node] > 0:
