@@ -132,28 +132,25 @@ class Grid(Summed):
             band = frozenset(x for x in n if 5 * n[x] > 4 * last)
         return (Fraction(1, 2), outer), (Fraction(2), band)
 
+    @property
+    def _parts(self) -> list[tuple[Fraction, frozenset[int] | tuple[int, ...], int]]:
+        """The terms of the reward: a height, with its box or peak, and the number of its cells."""
+        everywhere = frozenset(range(self.side))
+        if self.landscape == "sparse":
+            # A peak has 1/1000, like every cell, plus the rest.
+            peaks = [(1 - FLOOR, peak, 1) for peak in self.peaks]
+            return [(FLOOR, everywhere, self.side**self.dimension), *peaks]
+        boxes = [(FLOOR, everywhere), *self._boxes]
+        return [(height, box, len(box) ** self.dimension) for height, box in boxes]
+
     def z(self) -> Fraction:
         """`Z`, by counting the cells of each box."""
-        cells: int = self.side**self.dimension
-        if self.landscape == "sparse":
-            return FLOOR * (cells - len(self.peaks)) + len(self.peaks)
-        z = FLOOR * cells
-        for height, inside in self._boxes:
-            size: int = len(inside) ** self.dimension
-            z += height * size
-        return z
+        return sum((height * cells for height, _, cells in self._parts), Fraction(0))
 
     def sample(self, count: int, seed: int) -> list[Cell]:
         """Independent samples of the target: a term of the reward, then a cell of its box."""
-        rng, everywhere = seeded(seed), frozenset(range(self.side))
-        if self.landscape == "sparse":
-            # A peak has 1/1000, like every cell, plus the rest.
-            parts = [(FLOOR, everywhere)] + [(1 - FLOOR, peak) for peak in self.peaks]
-            weights = [FLOOR * self.side**self.dimension, *[1 - FLOOR] * len(self.peaks)]
-        else:
-            parts = [(FLOOR, everywhere), *self._boxes]
-            weights = [height * len(inside) ** self.dimension for height, inside in parts]
-        law = FiniteLaw.of(dict(enumerate(weights)))
+        rng, parts = seeded(seed), self._parts
+        law = FiniteLaw.of({i: height * cells for i, (height, _, cells) in enumerate(parts)})
         samples = []
         for _ in range(check_count(count)):
             box = parts[law.draw(rng)][1]

@@ -273,24 +273,20 @@ class Phylogeny(Summed):
 
     def z(self) -> Fraction:
         """`Z`, from the numbers of trees with so many changes."""
-        return sum(
-            (n * self._weight ** (c - self.least) for c, n in self.change_counts().items()),
-            Fraction(0),
-        )
+        return self._root_law.z()
 
     def sample(self, count: int, seed: int) -> list[Forest]:
         """Independent samples of the target, from the root down, drawn with integers alone."""
-        rng = seeded(seed)
-        law = FiniteLaw.of(
-            {
-                root: number * self._weight ** (root.changes - self.least)
-                for root, number in self._roots.items()
-            }
-        )
+        rng, law = seeded(seed), self._root_law
         whole = (1 << len(self.names)) - 1
         return [
             Forest((self._drawn(rng, whole, law.draw(rng)),)) for _ in range(check_count(count))
         ]
+
+    @property
+    def _root_law(self) -> FiniteLaw[Ancestor]:
+        weights = {a: n * self._weight ** (a.changes - self.least) for a, n in self._roots.items()}
+        return FiniteLaw.of(weights)
 
     def _drawn(self, rng: Random, leaves: int, ancestor: Ancestor) -> Tree:
         """A tree of these leaves with this ancestor, uniformly."""
