@@ -11,14 +11,14 @@ from reference.errors import InputError, check_choice, check_integer, check_sequ
 from reference.problems.base import Setup, count_words, dyadic
 from reference.problems.bit_distances import distance_counts
 from reference.problems.closed_form import Summed, seeded
-from reference.problems.sequences import Build, longer, shorter
+from reference.problems.sequences import Build, Strings
 
 # The words that make up modes (Malkin et al., 2022).
 WORDS = ("00000000", "11111111", "11110000", "00001111", "00111100")
 
 
 @dataclass(frozen=True)
-class BitSequences(Summed):
+class BitSequences(Strings, Summed):
     """Strings of n bits, built k bits at a time: `log R(x) = -c min over modes y of d(x, y) / n`.
 
     `d` is the Hamming distance; rewards are rounded to 24 bits. `Z` is a sum over the distances,
@@ -103,22 +103,9 @@ class BitSequences(Summed):
         return cls.random(length, word, "append", exponent, seed=seed)
 
     @property
-    def length(self) -> int:
+    def length(self) -> int:  # type: ignore[override]
         """n, the number of bits."""
         return len(self.modes[0])
-
-    @property
-    def initial(self) -> str:
-        """The empty string."""
-        return ""
-
-    def children(self, state: str) -> tuple[str, ...]:
-        """The strings with one word more."""
-        return () if len(state) == self.length else longer(state, self.words, self.build)
-
-    def parents(self, state: str) -> list[str]:
-        """The strings with one word less."""
-        return shorter(state, self.word, self.build)
 
     @cached_property
     def words(self) -> tuple[str, ...]:
@@ -139,12 +126,8 @@ class BitSequences(Summed):
         Raises:
             TooLargeError: if the modes have too few common words to count strings.
         """
-        terms = (count * self._reward_at(d) for d, count in enumerate(self._distance_counts))
+        terms = (count * self._reward_at(d) for d, count in enumerate(distance_counts(self.modes)))
         return sum(terms, Fraction(0))
-
-    @cached_property
-    def _distance_counts(self) -> list[int]:
-        return distance_counts(self.modes)
 
     def _reward_at(self, distance: int) -> Fraction:
         return dyadic(math.exp(-self.exponent * distance / self.length))

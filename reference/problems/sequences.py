@@ -1,7 +1,8 @@
 """Sequence design: strings of a fixed length, built letter by letter; the synthetic reward."""
 
 import math
-from collections.abc import Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -29,8 +30,38 @@ MAX_LENGTH = 10_000
 Build = Literal["append", "prepend-append"]
 
 
+class Strings(ABC):
+    """Strings that grow by a word at a time, at their end, or at either end."""
+
+    length: int
+    build: Build
+    initial = ""
+
+    @property
+    @abstractmethod
+    def words(self) -> Sequence[str]:
+        """What is added, all of one length."""
+
+    def children(self, state: str) -> tuple[str, ...]:
+        """The strings with one word more."""
+        if len(state) == self.length:
+            return ()
+        made = [state + word for word in self.words]
+        if self.build == "prepend-append":
+            made += [word + state for word in self.words]
+        return tuple(dict.fromkeys(made))
+
+    def parents(self, state: str) -> list[str]:
+        """The strings with one word less."""
+        if not state:
+            return []
+        size = len(self.words[0])
+        ends = [state[:-size], state[size:]][: 1 if self.build == "append" else 2]
+        return [*dict.fromkeys(ends)]
+
+
 @dataclass(frozen=True, eq=False)
-class Sequences:
+class Sequences(Strings):
     """Strings of `length` letters, built one letter at a time.
 
     With `build="append"` the state graph is a tree (the paper's autoregressive setting), on which
@@ -58,32 +89,9 @@ class Sequences:
         check_choice("Sequences", "build", self.build, Build)
 
     @property
-    def initial(self) -> str:
-        """The empty string."""
-        return ""
-
-    def children(self, state: str) -> tuple[str, ...]:
-        """The strings with one letter more."""
-        return () if len(state) == self.length else longer(state, self.alphabet, self.build)
-
-    def parents(self, state: str) -> list[str]:
-        """The strings with one letter less."""
-        return shorter(state, 1, self.build)
-
-
-def longer(state: str, words: Iterable[str], build: Build) -> tuple[str, ...]:
-    """The strings with one of some words more."""
-    made = [state + word for word in words]
-    if build == "prepend-append":
-        made += [word + state for word in words]
-    return tuple(dict.fromkeys(made))
-
-
-def shorter(state: str, letters: int, build: Build) -> list[str]:
-    """The strings that make up another when so many letters are added."""
-    if not state:
-        return []
-    return [*dict.fromkeys([state[:-letters], state[letters:]][: 1 if build == "append" else 2])]
+    def words(self) -> str:
+        """The letters."""
+        return self.alphabet
 
 
 def _is_finite(value: Any) -> bool:
