@@ -162,9 +162,7 @@ class Circuit(Summed):
     def count(self) -> int:
         """The number of solutions with a weight above 0."""
         is_above = {literal: int(w > 0) for literal, w in self.literals.scaled.items()}
-        return self._evaluated(is_above)[-1] * math.prod(
-            is_above[v] + is_above[-v] for v in self._free
-        )
+        return self._evaluated(is_above)[-1] * _Given(is_above).product(self._free)
 
     @property
     def size(self) -> int:
@@ -209,16 +207,9 @@ class Circuit(Summed):
         for start in range(0, len(samples), size):
             true = np.array(samples[start : start + size]).T > 0
             sides = {v: row if v > 0 else ~row for i, row in enumerate(true, 1) for v in (i, -i)}
-            values: list[npt.NDArray[np.bool_]] = []
-            for node in self._nodes:
-                if node.kind == "literal":
-                    values.append(sides[node.literal])
-                    continue
-                join = np.logical_and if node.kind == "and" else np.logical_or
-                empty = np.full(true.shape[1], node.kind == "and")
-                values.append(reduce(join, (values[child] for child in node.children), empty))
+            root = self._joined(range(self.size), sides, np.full(true.shape[1], True))
             excluded = [sides[x] for x, weight in scaled.items() if not weight]
-            answers.append(values[-1] & ~reduce(np.logical_or, excluded, ~values[-1]))
+            answers.append(root & ~reduce(or_, excluded, ~root))
         return np.concatenate(answers)
 
     def sample(self, count: int, seed: int) -> list[Solution]:
@@ -368,18 +359,23 @@ class Circuit(Summed):
             fresh = {*self._nodes[todo.pop()].children} - needed
             needed |= fresh
             todo += fresh
-        tables: dict[int, int] = {}
-        for i in sorted(needed):
+        sides = {x: off if x < 0 else full & ~off for v, off in false.items() for x in (v, -v)}
+        table: int = self._joined(sorted(needed), sides, full)
+        return table
+
+    def _joined(self, nodes: Sequence[int], sides: Mapping[int, Any], true: Any) -> Any:
+        """The truth of the last of some nodes, as bits or arrays, from that of each literal."""
+        values: dict[int, Any] = {}
+        for i in nodes:
             node = self._nodes[i]
-            below = [tables[child] for child in node.children]
+            below = (values[child] for child in node.children)
             if node.kind == "literal":
-                off = false[abs(node.literal)]
-                tables[i] = off if node.literal < 0 else full & ~off
+                values[i] = sides[node.literal]
+            elif node.kind == "and":
+                values[i] = reduce(and_, below, true)
             else:
-                tables[i] = (
-                    reduce(and_, below, full) if node.kind == "and" else reduce(or_, below, 0)
-                )
-        return tables[root]
+                values[i] = reduce(or_, below, true ^ true)
+        return values[nodes[-1]]
 
 
 def _chosen(
