@@ -80,11 +80,7 @@ class ArcScorer(AbstractScorer):
         """The number of edges at each node, in either direction."""
         return adjacency.sum(-1) + adjacency.sum(-2)
 
-    def __call__(
-        self,
-        adjacency: Adjacency,
-        path_features: NodeFeatures | None = None,
-    ) -> ByAction:
+    def __call__(self, adjacency: Adjacency, path_features: NodeFeatures | None = None) -> ByAction:
         """The score of every edge, then that of stopping; inputs `X` or `[X || path_features]`."""
         n, batch = self.nodes, adjacency.shape[:-2]
         states = jnp.broadcast_to(jnp.eye(n, dtype=adjacency.dtype), adjacency.shape)

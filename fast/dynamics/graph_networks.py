@@ -108,11 +108,7 @@ class EdgeScorer(AbstractScorer):
         """The number of edges at each node."""
         return adjacency.sum(-1)
 
-    def __call__(
-        self,
-        adjacency: Adjacency,
-        path_features: NodeFeatures | None = None,
-    ) -> ByAction:
+    def __call__(self, adjacency: Adjacency, path_features: NodeFeatures | None = None) -> ByAction:
         """The score of every edge, for nodes with the inputs `X` or `[X || path_features]`."""
         one_hot = np.equal.outer(self.features, sorted(set(self.features)))
         shape = (*adjacency.shape[:-1], one_hot.shape[1])

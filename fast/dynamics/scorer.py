@@ -35,11 +35,7 @@ class AbstractScorer(eqx.Module):
         """The number of edges at each node, in either direction."""
 
     @abstractmethod
-    def __call__(
-        self,
-        adjacency: Adjacency,
-        path_features: NodeFeatures | None = None,
-    ) -> ByAction:
+    def __call__(self, adjacency: Adjacency, path_features: NodeFeatures | None = None) -> ByAction:
         """The logit of every action, for nodes with the inputs `X` or `[X || path_features]`."""
 
     @staticmethod

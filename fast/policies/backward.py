@@ -43,12 +43,7 @@ class AbstractBackwardPolicy(eqx.Module):
         return 0
 
     @abstractmethod
-    def log_p_b(
-        self,
-        outputs: Outputs | None,
-        observation: Features,
-        mask: ParentMask,
-    ) -> ByParent:
+    def log_p_b(self, outputs: Outputs | None, observation: Features, mask: ParentMask) -> ByParent:
         """`log p_B` of every backward action, in nats; about -1e9 where masked.
 
         Args:
@@ -64,12 +59,7 @@ class UniformBackward(AbstractBackwardPolicy):
 
     is_uniform: ClassVar[bool] = True
 
-    def log_p_b(
-        self,
-        outputs: Outputs | None,
-        observation: Features,
-        mask: ParentMask,
-    ) -> ByParent:
+    def log_p_b(self, outputs: Outputs | None, observation: Features, mask: ParentMask) -> ByParent:
         """`-log` of the number of parents."""
         return jnp.where(mask, -jnp.log(jnp.maximum(mask.sum(-1, keepdims=True), 1)), MASKED)
 
@@ -85,12 +75,7 @@ class AbstractStateBackward(AbstractBackwardPolicy):
     def logits(self, observation: Features) -> ByParent:
         """The logit of every backward action."""
 
-    def log_p_b(
-        self,
-        outputs: Outputs | None,
-        observation: Features,
-        mask: ParentMask,
-    ) -> ByParent:
+    def log_p_b(self, outputs: Outputs | None, observation: Features, mask: ParentMask) -> ByParent:
         """The logarithm of the soft-max of the logits over the legal parents."""
         return masked_log_softmax(self.logits(observation), mask)
 
@@ -121,12 +106,7 @@ class LiftedBackward(AbstractBackwardPolicy):
         """One per parent."""
         return self.parents
 
-    def log_p_b(
-        self,
-        outputs: Outputs | None,
-        observation: Features,
-        mask: ParentMask,
-    ) -> ByParent:
+    def log_p_b(self, outputs: Outputs | None, observation: Features, mask: ParentMask) -> ByParent:
         """The logarithm of the soft-max of its outputs over the legal parents."""
         assert outputs is not None
         return masked_log_softmax(outputs, mask)

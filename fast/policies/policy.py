@@ -69,12 +69,7 @@ class Policy(eqx.Module):
         """`log p_F` of every action, in nats; about -1e9 where masked."""
         return masked_log_softmax(outputs[..., : self.actions], mask)
 
-    def log_p_b(
-        self,
-        outputs: Outputs | None,
-        observation: Features,
-        mask: ParentMask,
-    ) -> ByParent:
+    def log_p_b(self, outputs: Outputs | None, observation: Features, mask: ParentMask) -> ByParent:
         """`log p_B` of every backward action, in nats; about -1e9 where masked.
 
         Args:
