@@ -1,17 +1,16 @@
 """Causal attention, whose latent is the keys and values of all states so far."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from fast.dynamics.base import AbstractDynamics, Features, FeaturesAlong, ReadOut, ReadOutsAlong
 from fast.dynamics.heads import check_heads, join_heads, split_heads
-from fast.dynamics.residual import BlockOptions
-from fast.environments import AbstractEnvironment
+from fast.dynamics.residual import BlockOptions, Norm
 
 
 class Memory(NamedTuple):
@@ -61,7 +60,7 @@ class Attention(AbstractDynamics[Memory]):
         size: int,
         horizon: int,
         *,
-        norm: Float[ArrayLike, ""] = 1.0,
+        norm: Norm = 1.0,
         heads: int = 1,
         key: PRNGKeyArray,
     ):
@@ -118,14 +117,6 @@ class AttentionOptions(BlockOptions):
 
     name: ClassVar[str] = "attention"
 
-    def alone(
-        self,
-        features: int,
-        norm: Float[ArrayLike, ""],
-        environment: AbstractEnvironment[Any],
-        *,
-        key: PRNGKeyArray,
-    ) -> Attention:
+    def alone(self, features: int, norm: Norm, horizon: int, *, key: PRNGKeyArray) -> Attention:
         """The attention itself."""
-        horizon = 1 if self.reset else environment.horizon
         return Attention(features, self.latent_size, horizon, norm=norm, heads=self.heads, key=key)

@@ -1,7 +1,7 @@
 """The gated recurrent unit as latent dynamics (fig:gatedsa)."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from fast.dynamics.base import Features
+from fast.dynamics.head import Network
 from fast.dynamics.recurrence import (
     Projected,
     Vector,
@@ -18,8 +19,6 @@ from fast.dynamics.recurrence import (
     recurrent_weights,
 )
 from fast.dynamics.wrappers import CellOptions
-from fast.environments import AbstractEnvironment
-from fast.environments.features import feature_count
 
 
 class GRU(VectorRecurrence):
@@ -79,7 +78,4 @@ class GRUOptions(CellOptions):
     """A gated recurrent unit."""
 
     name: ClassVar[str] = "gru"
-
-    def unit(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> GRU:
-        """The unit."""
-        return GRU(feature_count(environment), self.latent_size, key=key)
+    network: ClassVar[type[Network]] = GRU

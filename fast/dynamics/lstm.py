@@ -1,7 +1,7 @@
 """The long short-term memory as latent dynamics (fig:gatedsa)."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import equinox as eqx
 import jax
@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from fast.dynamics.base import Features
+from fast.dynamics.head import Network
 from fast.dynamics.recurrence import (
     AbstractRecurrence,
     Projected,
@@ -17,8 +18,6 @@ from fast.dynamics.recurrence import (
     recurrent_weights,
 )
 from fast.dynamics.wrappers import CellOptions
-from fast.environments import AbstractEnvironment
-from fast.environments.features import feature_count
 
 
 class LSTMLatent(NamedTuple):
@@ -91,7 +90,4 @@ class LSTMOptions(CellOptions):
     """A long short-term memory."""
 
     name: ClassVar[str] = "lstm"
-
-    def unit(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> LSTM:
-        """The memory."""
-        return LSTM(feature_count(environment), self.latent_size, key=key)
+    network: ClassVar[type[Network]] = LSTM

@@ -1,7 +1,7 @@
 """The minimal gated unit, whose gates read the state alone."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from fast.dynamics.base import Features
+from fast.dynamics.head import Network
 from fast.dynamics.recurrence import (
     Projected,
     Vector,
@@ -17,8 +18,6 @@ from fast.dynamics.recurrence import (
     input_weights,
 )
 from fast.dynamics.wrappers import CellOptions
-from fast.environments import AbstractEnvironment
-from fast.environments.features import feature_count
 
 
 class MinGRU(VectorRecurrence):
@@ -68,7 +67,4 @@ class MinGRUOptions(CellOptions):
     """A GRU whose gates read the state alone."""
 
     name: ClassVar[str] = "mingru"
-
-    def unit(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> MinGRU:
-        """The unit."""
-        return MinGRU(feature_count(environment), self.latent_size, key=key)
+    network: ClassVar[type[Network]] = MinGRU

@@ -24,6 +24,9 @@ from fast.environments import AbstractEnvironment
 from fast.environments.features import feature_count, feature_norm
 from reference.arguments import require_counts
 
+# The typical length of the features that a network reads.
+Norm = Float[ArrayLike, ""]
+
 
 class ResidualBlock(AbstractDynamics[Latent]):
     """A latent between two residual connections: its read-out is added to the state.
@@ -56,7 +59,7 @@ class ResidualBlock(AbstractDynamics[Latent]):
         inner: AbstractDynamics[Latent],
         features: int,
         *,
-        norm: Float[ArrayLike, ""] = 1.0,
+        norm: Norm = 1.0,
         key: PRNGKeyArray,
     ):
         """Draws the weights; the entries of `h` are of order one for features of that norm."""
@@ -110,30 +113,17 @@ class BlockOptions(CellOptions):
         require_counts(self, "heads")
 
     @abstractmethod
-    def alone(
-        self,
-        features: int,
-        norm: Float[ArrayLike, ""],
-        environment: AbstractEnvironment[Any],
-        *,
-        key: PRNGKeyArray,
-    ) -> Network:
-        """The latent dynamics without the block.
-
-        Args:
-            features: the number of features that it reads.
-            norm: the typical length of the features.
-            environment: the state graph.
-            key: the random key for its parameters.
-        """
+    def alone(self, features: int, norm: Norm, horizon: int, *, key: PRNGKeyArray) -> Network:
+        """The latent dynamics without the block, on features whose typical length is `norm`."""
 
     def unit(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> Network:
         """The latent dynamics, in their block if there is one."""
         features, norm = feature_count(environment), feature_norm(environment)
+        horizon = 1 if self.reset else environment.horizon
         if not self.block:
-            return self.alone(features, norm, environment, key=key)
+            return self.alone(features, norm, horizon, key=key)
         inner_key, block_key = jax.random.split(key)
         # A normalised vector is as long as the root of the number of its entries.
         d = self.latent_size
-        inner = self.alone(d, d**0.5, environment, key=inner_key)
+        inner = self.alone(d, d**0.5, horizon, key=inner_key)
         return ResidualBlock(inner, features, norm=norm, key=block_key)

@@ -1,20 +1,19 @@
 """The self-referential weight matrix of Irie et al., which makes its own gates."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, ArrayLike, Float, PRNGKeyArray
+from jaxtyping import Array, Float, PRNGKeyArray
 
 from fast.dynamics.base import AbstractDynamics, Features, FeaturesAlong, ReadOut, ReadOutsAlong
 from fast.dynamics.heads import check_heads
 from fast.dynamics.links import SimplexLink, linked
-from fast.dynamics.residual import BlockOptions
-from fast.environments import AbstractEnvironment
+from fast.dynamics.residual import BlockOptions, Norm
 from reference.errors import check_choice
 
 RATES = 4
@@ -57,7 +56,7 @@ class SelfReferential(AbstractDynamics[Float[Array, "*batch heads rows d_head"]]
         features: int,
         size: int,
         *,
-        norm: Float[ArrayLike, ""] = 1.0,
+        norm: Norm = 1.0,
         heads: int = 1,
         link: SimplexLink = "elu",
         key: PRNGKeyArray,
@@ -141,12 +140,7 @@ class SelfReferentialOptions(BlockOptions):
     """zeta: the normalised ELU, or the soft-max."""
 
     def alone(
-        self,
-        features: int,
-        norm: Float[ArrayLike, ""],
-        environment: AbstractEnvironment[Any],
-        *,
-        key: PRNGKeyArray,
+        self, features: int, norm: Norm, horizon: int, *, key: PRNGKeyArray
     ) -> SelfReferential:
         """The matrix without slow weights."""
         return SelfReferential(

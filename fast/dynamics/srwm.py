@@ -1,21 +1,20 @@
 """The self-referential weight matrix with a rotation (eq:ASRWM), without d x d products."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from fast.dynamics.base import AbstractDynamics, Features, FeaturesAlong, ReadOut, ReadOutsAlong
 from fast.dynamics.fast_weights import delta_rule
 from fast.dynamics.heads import join_heads, split_heads
 from fast.dynamics.latent_matrix import LatentMatrix, Matrix, applied, one_term, with_term
 from fast.dynamics.links import Link, linked
-from fast.dynamics.residual import BlockOptions
+from fast.dynamics.residual import BlockOptions, Norm
 from fast.dynamics.rotations import Rotation, rotated
-from fast.environments import AbstractEnvironment
 from reference.arguments import require
 from reference.errors import InputError, check_choice
 
@@ -98,7 +97,7 @@ class SRWM(AbstractDynamics[LatentMatrix]):
         size: int,
         horizon: int,
         *,
-        norm: Float[ArrayLike, ""] = 1.0,
+        norm: Norm = 1.0,
         heads: int = 1,
         rotation: Rotation = "planes",
         angle_scale: float = 1.0,
@@ -274,19 +273,12 @@ class SRWMOptions(BlockOptions):
         for name in ("angle_scale", "latent_scale", "slow_scale"):
             require(self, name, 0 < getattr(self, name) < float("inf"), "be positive and finite")
 
-    def alone(
-        self,
-        features: int,
-        norm: Float[ArrayLike, ""],
-        environment: AbstractEnvironment[Any],
-        *,
-        key: PRNGKeyArray,
-    ) -> SRWM:
+    def alone(self, features: int, norm: Norm, horizon: int, *, key: PRNGKeyArray) -> SRWM:
         """The matrix with slow weights."""
         return SRWM(
             features,
             self.latent_size,
-            1 if self.reset else environment.horizon,
+            horizon,
             norm=norm,
             heads=self.heads,
             rotation=self.rotation,

@@ -1,7 +1,7 @@
 """Dynamics made of other dynamics: with the state added to the read-out, or the latent reset."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -80,7 +80,13 @@ class Reset(AbstractMarkovian):
 
 @dataclass(frozen=True)
 class CellOptions(HeadOptions):
-    """A latent of d numbers, or d x d, or two for each state, that a head reads."""
+    """A latent of d numbers, or d x d, or two for each state, that a head reads.
+
+    Attributes:
+        network: the class of the latent dynamics, made with `(features, latent_size, key=key)`.
+    """
+
+    network: ClassVar[type[Network]]
 
     latent_size: int = 32
     """d: the latent is a vector of d numbers, a d x d matrix (srwm), or two vectors for each state
@@ -107,7 +113,9 @@ class CellOptions(HeadOptions):
 
     def unit(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> Network:
         """The latent dynamics alone."""
-        raise NotImplementedError
+        made: Any = self.network
+        cell: Network = made(feature_count(environment), self.latent_size, key=key)
+        return cell
 
     def cell(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> Network:
         """The latent dynamics, with the state added to the read-out, or reset, by the options."""

@@ -547,15 +547,17 @@ def test_the_linear_dynamics_begin_with_products_of_a_hundredth() -> None:
 
 
 def test_a_matrix_is_told_the_length_of_vectors_that_were_normalised_and_its_steps() -> None:
+    environment, seen = make_environment(Grid(3, 2)), []
+
     class Told(SRWMOptions):
-        def matrix(self, features: int, norm: Any, *_: Any, **__: Any) -> Any:
-            assert (features, norm) == (6, 6**0.5)
+        def alone(self, features: int, norm: Any, horizon: int, *, key: Any) -> Any:
+            seen.append((features, norm, horizon))
             return Markov(features)
 
-    environment = make_environment(Grid(3, 2))
     assert isinstance(Told(latent_size=6, block=True).cell(environment, key=KEY), ResidualBlock)
-    alone: Any = SRWMOptions(latent_size=6, reset=True).alone(5, 1.0, environment, key=KEY)
-    assert alone.horizon == 1
+    reset = Told(latent_size=6, block=True, reset=True).cell(environment, key=KEY)
+    assert isinstance(reset, Reset)
+    assert seen == [(6, 6**0.5, environment.horizon), (6, 6**0.5, 1)]
 
 
 @pytest.mark.crosscheck("fast.dynamics.residual.normalised")
