@@ -18,10 +18,8 @@ class Browser:
     """A window of 1,200 by 900 pixels; a context that ends it."""
 
     def __enter__(self) -> Self:
-        assert DRIVER is not None
         # It says which free port it has taken.
         self._driver = subprocess.Popen([DRIVER, "--port=0"], stdout=subprocess.PIPE, text=True)
-        assert self._driver.stdout is not None
         said = next(line for line in self._driver.stdout if "successfully on port" in line)
         self._url = f"http://127.0.0.1:{said.rsplit(maxsplit=1)[1].rstrip('.')}"
         wanted = {

@@ -81,7 +81,7 @@ def test_a_draw_at_a_boundary_is_decided_by_more_bits() -> None:
         expected = int(drawn >= rest)
         rng: Any = Bits(uniform, list(bits))
         assert choose(row, sums, rng) == expected
-        both = choose_all(np.array([row]), Bits(uniform, list(bits)))  # type: ignore[arg-type]
+        both = choose_all(np.array([row]), Bits(uniform, list(bits)))
         assert both.tolist() == [expected]
 
 

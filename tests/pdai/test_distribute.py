@@ -68,7 +68,6 @@ def tv_of(made: Comparison, name: str, law: str = "learned") -> float:
     """The TV of the first seed of a run, or of its untrained policy."""
     report = made.reports[name]
     tv = (report.learned[0] if law == "learned" else report.uniform).tv
-    assert tv is not None
     return tv.mean
 
 
@@ -77,8 +76,6 @@ def test_the_aggregate_learns_the_product_within_what_n6_allows(
     finished: tuple[Plan, Comparison],
 ) -> None:
     plan, made = finished
-    assert made.predicted is not None
-    assert made.direct_bound is not None
     assert tv_of(made, "aggregate", "uniform") > 0.15
     assert tv_of(made, "aggregate") < 0.05
     assert tv_of(made, "aggregate") <= made.predicted[0] < 1
@@ -133,7 +130,6 @@ def test_the_certificate_of_an_aggregate_is_about_the_product_of_its_clients_rew
     made = {name: certify(plan.folder() / name, certificate=files[name]) for name in files}
     aggregate = files["aggregate"]
     exact = made["aggregate"].tv
-    assert exact is not None
     assert float(exact) == pytest.approx(tv_of(result, "aggregate"), abs=1e-6)
     assert any(f"{aggregate}: accepted by" in note for note in made["aggregate"].notes)
     assert check_certificate(aggregate).accepted
@@ -234,7 +230,6 @@ def test_a_stream_updates_its_sampler_chunk_by_chunk(tmp_path: Path) -> None:
     with ThreadPoolExecutor(1) as executor:
         _, made = begin(plan, executor)
     tv = [figures.tv.mean for figures in made.reports["chunk-1"].learned if figures.tv]
-    assert made.predicted is not None
     # Each of the two seeds within the bound of its own residuals.
     assert len(tv) == len(made.predicted) == 2
     assert all(np.array(tv) <= np.array(made.predicted))
@@ -431,7 +426,6 @@ def test_an_interrupted_experiment_is_resumed_by_the_command_it_names(tmp_path: 
     assert run.returncode == 130, errors
     assert "Traceback" not in errors
     again = re.search(r"stopped; continue with: pdai (.*)", errors)
-    assert again is not None
     output = answer(*again[1].split(), cwd=tmp_path).stdout
     assert "claims combined-tv-bound and residual-tv-bound" in output
     assert "trajectories drawn in all" in output

@@ -101,7 +101,6 @@ def test_the_page_has_what_a_report_has(page: Path, runs: dict[str, Path]) -> No
     # First what one comes for: a narrow screen shows no more.
     assert re.search(r"run</th><th[^>]*>TV</th><th[^>]*>certified</th>", page.read_text())
     exact = pdai.certify(runs["one"]).tv
-    assert exact is not None
     assert f"TV = {float(exact):.3g}, exact" in shown.text
     state = next(a["data-told"] for _, a in shown.elements if "data-told" in a)
     assert re.match(r"state p0\nvisited with probability 1\nto q0: p_F [0-9.e-]+, flow ", state)
@@ -265,7 +264,6 @@ def test_marks_lie_where_their_numbers_are() -> None:
 def test_the_worst_state_is_first(entry: Entry, page: Path) -> None:
     rows = re.search(r"one: all states, the worst first</caption>.*?<tbody>(.*?)</tbody>",
                      page.read_text(), re.DOTALL)  # fmt: skip
-    assert rows is not None
     first = re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", rows[1])[:3]
     errors = abs(entry.learned - entry.target)
     assert errors[entry.labels.index(first[0])] == errors.max()

@@ -62,9 +62,9 @@ test_plans_without_a_meaning_are_refused = refuses(
     (lambda: Distributed(TINY, 2, ("gcn",)), "dynamics gcn on sets"),
     (lambda: Streamed(configure("preference", comparisons=2), 3), "a product of 2 factors"),
     (lambda: Streamed(TINY, 0), "the number of factors is 0"),
-    (lambda: Distributed(TINY, 2, ("GRU",)), r"dynamics is 'GRU', but must be one"),  # type: ignore[arg-type]
-    (lambda: Distributed(TINY, 2.0), "clients is 2.0, but must be an integer"),  # type: ignore[arg-type]
-    (lambda: Streamed(TINY, 2, anew=1), "anew is 1, but must be True or False"),  # type: ignore[arg-type]
+    (lambda: Distributed(TINY, 2, ("GRU",)), r"dynamics is 'GRU', but must be one"),
+    (lambda: Distributed(TINY, 2.0), "clients is 2.0, but must be an integer"),
+    (lambda: Streamed(TINY, 2, anew=1), "anew is 1, but must be True or False"),
     (lambda: Distributed(TINY.changed(seed=2**31 - 2)), "seed is 2147483648 and seeds is 1"),
 )
 

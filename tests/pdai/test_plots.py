@@ -121,7 +121,7 @@ def test_the_rows_of_a_legend_are_as_full_as_each_other() -> None:
 
 def columns_of(figure: Figure) -> list[Any]:
     """The columns of the last legend."""
-    _, handles = figure.legends[-1]._legend_box.get_children()  # type: ignore[attr-defined]
+    _, handles = figure.legends[-1]._legend_box.get_children()
     return list(handles.get_children())
 
 

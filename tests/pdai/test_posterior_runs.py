@@ -151,7 +151,6 @@ def test_a_page_says_what_the_data_are_and_nothing_of_a_generator(
     # Every edge, the farthest off first.
     order = re.findall(r'<th scope="row">(\w -&gt; \w)</th>', page)
     table = expectations_table(run.report)
-    assert table is not None
     assert [name.replace("-&gt;", "->") for name in order] == [
         str(x) for x in table.columns[0].cells
     ]
@@ -220,7 +219,6 @@ def test_a_report_has_the_edges_of_the_sampler_beside_the_exact_ones(run: pdai.R
         held = [(u, v) in state.edges for state in law.labels]
         assert value.sampler.mean == pytest.approx(float(law.learned[0] @ held), abs=1e-12)
     table = expectations_table(run.report)
-    assert table is not None
     assert table.row_count == 6
     assert [column.header for column in table.columns] == ["", "sampler", "target"]
 
@@ -235,7 +233,6 @@ def test_a_picture_shows_edges_and_graphs_of_one_run(run: pdai.Run) -> None:
     assert "score bge" in caption
     assert "(exact) after 300 steps" in caption
     tv = run.report.learned[0].tv
-    assert tv is not None
     assert f"total variation to the target: {tv.mean:.3g} (exact)" in titles
     loss = next(axis for axis in figure.axes if axis.get_title() == "loss")
     unit = "nats², linear beyond 1 nat"

@@ -73,13 +73,11 @@ def test_features_are_in_order_of_their_error_and_small_ones_are_judged_by_ratio
 ) -> None:
     report: Any = SimpleNamespace(expectations=[expectation(*one) for one in every])
     table = expectations_table(report)
-    assert table is not None
     assert str(table.caption) == caption
     lines = [line.split("│")[1].strip() for line in printed(table).splitlines() if "│" in line]
     assert lines == names
     # Of many, so many.
     few = expectations_table(report, 1)
-    assert few is not None
     assert few.row_count == 1
     assert str(few.caption).startswith("the first 1; all of them: report.json")
 
@@ -118,7 +116,7 @@ def test_the_name_of_a_run_is_no_markup_beside_its_bar() -> None:
     console = Console(file=StringIO(), force_terminal=True, width=120)
     with Bar("[/b]\x1b[35m", 2, console) as bar:
         bar.say("[a]")
-    text = console.file.getvalue()  # type: ignore[attr-defined]
+    text = console.file.getvalue()
     assert r"[/b]\x1b[35m" in text
     assert "[a]" in text
 

@@ -21,10 +21,10 @@ PROBLEMS = [Grid(4, 2), Ising.minimal(), SyntheticSequences.random(3, 2, "prepen
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: type(problem).__name__)
 def test_the_rows_are_those_of_pdai_solve(problem: object) -> None:
     with jax.enable_x64(True):
-        environment = TabularEnvironment.from_problem(problem)  # type: ignore[type-var]
+        environment = TabularEnvironment.from_problem(problem)
         rows = np.exp(np.asarray(eqx.filter_jit(exact_log_rows)(environment)))
     dag = environment.dag
-    right = ExactFlows.of(GraphArrays.of(dag), enumerate_rewards(problem, dag))  # type: ignore[type-var]
+    right = ExactFlows.of(GraphArrays.of(dag), enumerate_rewards(problem, dag))
     for row, edges in zip(rows, dag.out_edges, strict=True):
         # log R is float32 in tables.
         assert row[: len(edges)] == pytest.approx(right.rows[list(edges)], rel=1e-5)

@@ -37,7 +37,7 @@ class Scripted(Random):
         self.path: list[list[int]] = []
         self.at = 0
 
-    def randrange(self, *ends: int) -> int:  # type: ignore[override]
+    def randrange(self, *ends: int) -> int:
         if self.at == len(self.path):
             self.path.append([0, ends[0]])
         self.at += 1

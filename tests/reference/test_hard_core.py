@@ -40,7 +40,7 @@ def test_z_and_occupations_are_those_of_all_independent_sets(problem: HardCore) 
 
 def test_z_is_that_of_both_orders() -> None:
     for order in ("any", "fixed"):
-        problem = HardCore(4, ((0, 2), (2, 3)), Fraction(2, 3), order)  # type: ignore[arg-type]
+        problem = HardCore(4, ((0, 2), (2, 3)), Fraction(2, 3), order)
         rewards = enumerate_rewards(problem, enumerate_dag(problem))
         assert problem.z() == sum(rewards)
         assert sum(normalize(rewards)) == 1

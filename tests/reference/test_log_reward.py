@@ -43,7 +43,7 @@ class Posterior:
         return {"o": ("a", "b"), "a": ("x", "y"), "b": ("x", "z")}.get(state, ())
 
     def log_reward(self, terminal: str) -> float:
-        return self.logs[terminal]  # type: ignore[no-any-return]
+        return self.logs[terminal]
 
 
 def test_a_posterior_of_log_minus_7000_is_sampled_exactly() -> None:

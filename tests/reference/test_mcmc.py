@@ -90,7 +90,7 @@ def is_kept(rows: dict[Any, dict[Any, Fraction]], weight: Any) -> bool:
     after: Counter[Any] = Counter()
     for state, row in rows.items():
         for other, share in row.items():
-            after[other] += weight(state) * share  # type: ignore[assignment]
+            after[other] += weight(state) * share
     return all(after[state] == weight(state) for state in rows)
 
 
@@ -212,7 +212,7 @@ class Scripted(Random):
         self.values = iter(values)
         self.ends: list[int] = []
 
-    def randrange(self, *ends: int) -> int:  # type: ignore[override]
+    def randrange(self, *ends: int) -> int:
         self.ends += ends
         return next(self.values)
 
@@ -256,7 +256,7 @@ def test_logarithms_are_those_of_the_exact_weights() -> None:
     ):
         first: Any = states[0]
         for state in states:
-            ratio = weight(target, state) / weight(target, first)  # type: ignore[attr-defined]
+            ratio = weight(target, state) / weight(target, first)
             exact = math.log(ratio.numerator) - math.log(ratio.denominator)
-            gap = target.log_weight(state) - target.log_weight(first)  # type: ignore[attr-defined]
+            gap = target.log_weight(state) - target.log_weight(first)
             assert gap == pytest.approx(exact, abs=1e-9)

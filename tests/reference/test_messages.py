@@ -329,8 +329,8 @@ test_what_is_too_large_is_refused_in_these_words = refuses(whole, *TOO_LARGE, ki
 def test_what_is_nearly_refused_is_accepted() -> None:
     assert BackwardKernel(FORK, RATIONAL, [HALF, HALF]).values == [HALF, HALF]
     expected = pointed_dag({"o": ["x"], "x": []}).children
-    assert pointed_dag({"o": iter(["x"]), "x": ()}).children == expected  # type: ignore[dict-item]
-    assert pointed_dag({"o": {"x"}, "x": set()}, terminals=["x"]).children == expected  # type: ignore[dict-item]
+    assert pointed_dag({"o": iter(["x"]), "x": ()}).children == expected
+    assert pointed_dag({"o": {"x"}, "x": set()}, terminals=["x"]).children == expected
     base = enumerate_dag(Grid(3))
     states = len(lift(base, History()).dag.labels)
     assert len(lift(base, History(), states).dag.labels) == states

@@ -64,20 +64,15 @@ REFUSED: list[Row] = [
     (lambda: Grid(2, 0), "the dimension is 0"),
     (lambda: SyntheticSequences.random(0), "length is 0"),
     (lambda: SyntheticSequences.random(3, 27), "number of letters is 27"),
-    (lambda: SyntheticSequences.random(3, 2, "insert"), "build is 'insert'"),  # type: ignore[arg-type]
-    # type: ignore[arg-type]
+    (lambda: SyntheticSequences.random(3, 2, "insert"), "build is 'insert'"),
     (lambda: SyntheticSequences("ab", 2, "append", (1.0,), (1.0, 2.0)), "u has 1 value"),
     (lambda: SyntheticSequences("aa", 2), "'aa' must be one or more distinct letters"),
     (lambda: SyntheticSequences("a", 1, u=(10**400,), v=(1.0,)), "u "),
     (lambda: TableSequences.six6(exponent=0), "exponent is 0"),
-    (lambda: Ising.random(2, order=10**5_000), "an integer of 16610 bits, but"),  # type: ignore[arg-type]
-    # type: ignore[arg-type]
-    (lambda: Sets(iter([ONE] * 4), 1), "must be a sequence, such as"),  # type: ignore[arg-type]
-    # type: ignore[arg-type]
-    (lambda: BitSequences(iter(["01"])), "must be a sequence, such as"),  # type: ignore[arg-type]
-    # type: ignore[arg-type]
-    (lambda: TiedPolicies(DIAMOND, iter(range(6))), "must be a sequence, such as"),  # type: ignore[arg-type]
-    # type: ignore[arg-type]
+    (lambda: Ising.random(2, order=10**5_000), "an integer of 16610 bits, but"),
+    (lambda: Sets(iter([ONE] * 4), 1), "must be a sequence, such as"),
+    (lambda: BitSequences(iter(["01"])), "must be a sequence, such as"),
+    (lambda: TiedPolicies(DIAMOND, iter(range(6))), "must be a sequence, such as"),
     (lambda: SETS((ONE, 2 * ONE), 3), "subsets of 3 of 2 items do not exist"),
     (lambda: SETS((ONE, ZERO), 1), "weight of item 1 is .* positive Fraction"),
     (lambda: SETS((1.0,), 1), "weight of item 0 is 1.0"),

@@ -117,7 +117,7 @@ def test_everything_is_drawn_the_same_each_time(drawable: Any, tmp_path: Path) -
 
 def test_colours_of_a_problem() -> None:
     inspection = inspect_problem(Grid(3, 2))
-    reward, flow = (picture_of(inspection, colour) for colour in ("reward", "flow"))  # type: ignore[arg-type]
+    reward, flow = (picture_of(inspection, colour) for colour in ("reward", "flow"))
     painted = [value is not None for value in reward.values]
     assert painted == [not row for row in inspection.dag.children]
     assert flow.values[0] == pytest.approx(float(inspection.z))
