@@ -1,20 +1,31 @@
-"""The command line: what `pdai` says of itself, and the lines that it refuses."""
+"""The command line: help, refusals, whatever goes wrong, and the judge without JAX."""
 
+import errno
+import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
+import tomllib
+import warnings
 from dataclasses import fields
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+import pdai
 from fast.parts import BACKWARD, CHOICES, DYNAMICS, LOSSES
+from pdai import cli
 from pdai.arguments import options_class, scan
 from pdai.cli import GREETING
+from pdai.commands.look import Check, Inspect
 from pdai.parsing import COMMANDS, load_command
-from tests.command_lines import answer, understand
+from reference import InputError
+from reference.errors import TRAIN
+from tests.command_lines import ROOT, answer, command, environment, python, understand
 
 GREETED = re.findall(r"^  (pdai .*?)  ", GREETING, re.MULTILINE)
 TRIED = {
@@ -41,8 +52,8 @@ def test_a_greeting_loads_nothing_heavy() -> None:
 
 def test_each_command_has_examples() -> None:
     assert all(TRIED.values()), TRIED
-    for command, lines in TRIED.items():
-        assert all(line.split()[:2] == ["pdai", command] for line in lines)
+    for name, lines in TRIED.items():
+        assert all(line.split()[:2] == ["pdai", name] for line in lines)
 
 
 @pytest.mark.parametrize("line", [*GREETED, *(line for lines in TRIED.values() for line in lines)])
@@ -96,9 +107,9 @@ def test_the_common_options_have_the_defaults_of_the_parts() -> None:
 
 
 def test_help_shows_the_examples(tmp_path: Path) -> None:
-    for command in ("report", "train"):
-        shown = answer(command, "--help", cwd=tmp_path).stdout
-        assert all(line in shown for line in TRIED[command]), shown
+    for name in ("report", "train"):
+        shown = answer(name, "--help", cwd=tmp_path).stdout
+        assert all(line in shown for line in TRIED[name]), shown
 
 
 GRID = "reference.problems:Grid.minimal"
@@ -173,3 +184,201 @@ def test_a_line_is_refused_in_words_that_help_before_anything_is_done(
     assert len(lines) == 1 or line in EXPLAINED
     assert said.stdout == ""
     assert list(tmp_path.iterdir()) == []
+
+
+INSPECT = ["inspect", "reference.problems:Grid"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
+def test_a_full_device_is_told_in_one_line() -> None:
+    # One fails when it ends, the other while it prints.
+    for arguments in (INSPECT, ["train", "six6", "--help-all"]):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(
+                command(*arguments),
+                env=environment(),
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+        assert done.returncode == 1
+        assert re.fullmatch(
+            r"pdai: 'stdout' cannot be written \(No space left on device\): .*\n", done.stderr
+        )
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (OSError(errno.EIO, "bad"), "'stdout' cannot be written (bad): look at what"),
+        (OSError(errno.ENOSPC, "full", "runs/a"), "'runs/a' cannot be used (full): free some"),
+        (OSError(errno.ENAMETOOLONG, "long", "x" * 999), "(long): choose a shorter name"),
+        (OSError(errno.EFBIG, "large", "a"), "(large): files may be no larger: raise the limit"),
+    ],
+    ids=str,
+)
+def test_errors_of_the_system_are_told_in_one_line(
+    error: OSError, message: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def fail(_: Inspect) -> None:
+        raise error
+
+    monkeypatch.setattr(Inspect, "run", fail)
+    monkeypatch.setattr(cli, "_abandon_stdout", lambda: None)
+    (line,) = answer(*INSPECT, cwd=tmp_path, expect=1).stderr.splitlines()
+    assert message in line
+    assert len(line) < 500
+
+
+def test_ctrl_c_ends_a_command_also_where_python_swallows_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    class Swallowing:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    def swallow(_: Inspect) -> None:
+        Swallowing()
+
+    monkeypatch.setattr(Inspect, "run", swallow)
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
+    answer(*INSPECT, cwd=tmp_path, expect=130)
+
+
+INTERRUPTED = """
+import sys, signal
+class Interrupt:
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[1]:
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Interrupt())
+from pdai.cli import main
+main(["inspect", "reference.problems:Grid.minimal"])
+"""
+
+
+@pytest.mark.parametrize("module", ["reference", "fast.training", "tyro", "pdai.commands.look"])
+def test_ctrl_c_while_modules_load_ends_without_a_traceback(module: str) -> None:
+    done = python("-c", INTERRUPTED, module)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_a_working_directory_that_was_removed_is_told(tmp_path: Path) -> None:
+    script = (
+        "import os; os.rmdir(os.getcwd()); from pdai.cli import main; "
+        "main(['inspect', 'reference.problems:Grid.minimal'])"
+    )
+    done = python("-c", script, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "pdai: the working directory was removed: change to a folder that exists\n"
+    )
+
+
+def test_programs_are_kept_where_there_is_a_place_for_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for given, folder in (
+        (str(tmp_path / "cache"), tmp_path / "cache" / "pdai"),
+        ("", tmp_path / ".cache" / "pdai"),
+        ("relative", tmp_path / ".cache" / "pdai"),
+    ):
+        monkeypatch.setenv("XDG_CACHE_HOME", given)
+        assert cli.cache_folder() == folder
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+    assert cli.cache_folder() is None
+
+    def warn(_: Inspect) -> None:
+        for name in ("jit_f", "jit_g"):
+            warnings.warn(f"Error reading persistent compilation cache entry {name}", stacklevel=1)
+
+    monkeypatch.setattr(Inspect, "run", warn)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        shown = answer(*INSPECT, cwd=tmp_path).stderr
+    assert shown.count("cannot be read or written") == 1
+
+
+def test_help_is_there_and_says_what_a_kill_loses_and_what_a_table_holds(tmp_path: Path) -> None:
+    for of in ([], ["train"], ["train", "grid"], ["audit"], ["plot"], ["verify"]):
+        assert "usage: pdai" in answer(*of, "--help", cwd=tmp_path).stdout
+    everything = answer("train", "pho4", "--help-all", cwd=tmp_path).stdout
+    shown = " ".join(everything.replace("│", " ").split())
+    assert "Steps between checkpoints, rounded up to hundreds" in shown
+    assert re.search(r"archive with `?score`?.* `?alphabet`?.* and `?length`?", shown)
+
+
+def test_an_environment_is_checked(tmp_path: Path) -> None:
+    names = ["fast.environments:GridEnvironment", "--problem", "reference.problems:Grid.minimal"]
+    shown = answer("check", *names, cwd=tmp_path).stdout
+    assert "edges, all followed, undone and redone" in shown
+
+
+def test_that_a_loss_is_wrong_is_said_first_and_exits_with_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verdict = "Mine learns a WRONG law [/b]"
+    report = SimpleNamespace(verdict=verdict, learns_the_target=False, rows=lambda: {"[b]": "1"})
+    monkeypatch.setattr("pdai.checks.check", lambda *_: report)
+    with pytest.raises(SystemExit) as ended:
+        Check("my_module:Mine").run()
+    assert ended.value.code == 1
+    assert capsys.readouterr().out.split("\n")[0].strip() == verdict
+
+
+# Judges samples in a Python that has none of the packages that training needs.
+JUDGE = """
+import sys
+from reference.errors import TRAIN
+from pdai.cli import main
+
+sys.modules.update(dict.fromkeys(TRAIN))
+main(["certify", "s.csv", "--law", "law.csv", "--fail-above", "0.9"])
+"""
+
+
+def test_judging_samples_needs_no_jax(tmp_path: Path) -> None:
+    (tmp_path / "law.csv").write_text("a,1\nb,1\n")
+    (tmp_path / "s.csv").write_text("a\nb\n" * 50)
+    done = python("-c", JUDGE, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "TV of terminals [0, " in done.stdout
+    code = (
+        "import sys, pdai\npdai.certify(['a', 'b'] * 9, law={'a': 1, 'b': 1})\n"
+        "wrong = [name for name in ('jax', 'equinox', 'optax', 'matplotlib', 'sympy', 'fast.tasks')"
+        " if name in sys.modules]\nassert not wrong, wrong"
+    )
+    done = python("-c", code, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("ask", [("train", "lines"), ("verify", "--claim", "prop:lines")])
+def test_what_is_missing_is_named(ask: tuple[str, ...], tmp_path: Path) -> None:
+    code = JUDGE.replace(JUDGE.split("main(")[-1], f"{[*ask]!r})")
+    done = python("-c", code, cwd=tmp_path)
+    assert done.returncode == 2
+    assert re.match(r"pdai: this needs \w+, which .* pip install .* -e '\.\[train\]'", done.stderr)
+    assert done.stderr.count("\n") == 1
+
+
+def test_what_is_missing_is_named_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pdai.front", None)
+    monkeypatch.setitem(sys.modules, "jax", None)
+    # A module of another name is no part of an extra.
+    with pytest.raises(ModuleNotFoundError, match=r"pdai\.front"):
+        _ = pdai.train
+    monkeypatch.setattr("reference.errors.TRAIN", {*TRAIN, "pdai"})
+    with pytest.raises(InputError, match=r"this needs pdai.*pip install .* -e '\.\[train\]'"):
+        _ = pdai.train
+
+
+def test_the_extra_brings_what_is_named() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    names = {re.split(r"\W", line)[0] for line in extras["train"]}
+    assert names | {"jaxlib"} == TRAIN
+    assert "pdai[train,docs,experiments]" in extras["dev"]
+    judge = {re.split(r"\W", line)[0] for line in project["dependencies"]}
+    assert judge == {"numpy", "scipy", "python", "tyro", "rich"}

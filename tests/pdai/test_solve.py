@@ -12,10 +12,13 @@ from itertools import count, pairwise, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import equinox as eqx
+import jax
 import numpy as np
 import pytest
 
 import pdai
+from fast.environments import TabularEnvironment
 from fast.runs.job import train
 from fast.runs.records import SEAL, seal_run
 from fast.tasks import TASKS
@@ -25,6 +28,7 @@ from pdai.show.stored import Stored
 from pdai.solving.hints import exact_beside
 from pdai.solving.solve import solve
 from pdai.solving.solved import Solved
+from pdai.solving.teacher import exact_log_rows
 from reference.certificates.rows import exact_row
 from reference.errors import InputError, TooLargeError
 from reference.exact_flows import Backward, ExactFlows, GraphArrays, Scaled
@@ -33,6 +37,7 @@ from reference.loading import name_of
 from reference.marginals import marginal
 from reference.metrics import normalize, total_variation
 from reference.policies import BackwardPolicy, ForwardPolicy
+from reference.problems import Grid, Ising, SyntheticSequences
 from reference.problems.base import enumerate_dag, enumerate_rewards
 from reference.problems.closed_form import Enclosure
 from reference.problems.grid import Cell
@@ -595,3 +600,28 @@ def test_a_folder_keeps_the_data_it_was_solved_for(tmp_path: Path) -> None:
     assert made.tv <= MOST
     answer("report", "run", cwd=tmp_path)
     assert str(tmp_path) not in (tmp_path / "run" / "config.json").read_text()
+
+
+PROBLEMS = [Grid(4, 2), Ising.minimal(), SyntheticSequences.random(3, 2, "prepend-append")]
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: type(problem).__name__)
+def test_the_rows_are_those_of_pdai_solve(problem: object) -> None:
+    with jax.enable_x64(True):
+        environment = TabularEnvironment.from_problem(problem)
+        rows = np.exp(np.asarray(eqx.filter_jit(exact_log_rows)(environment)))
+    dag = environment.dag
+    right = ExactFlows.of(GraphArrays.of(dag), enumerate_rewards(problem, dag))
+    for row, edges in zip(rows, dag.out_edges, strict=True):
+        # log R is float32 in tables.
+        assert row[: len(edges)] == pytest.approx(right.rows[list(edges)], rel=1e-5)
+        assert not edges or not row[len(edges) :].any()
+
+
+@pytest.mark.long
+def test_teaching_is_an_option_of_training(tmp_path: Path) -> None:
+    small = "--parameters 500 --steps 600 --batch 32 --evaluations 1 --dynamics markov"
+    words = ["train", "--teach", "custom", "--problem", "reference.problems:Grid.minimal"]
+    answer(*words, *small.split(), "--out", "run", cwd=tmp_path)
+    run = pdai.load(tmp_path / "run")
+    assert run.report.learned[0].tv.mean < 0.05

@@ -3,24 +3,35 @@
 import math
 from collections import Counter
 from fractions import Fraction
+from functools import cache
 from itertools import combinations, product
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 from reference import (
+    BALL,
     RATIONAL,
     BackwardPolicy,
+    History,
+    InputError,
+    LiftedDAG,
     TooLargeError,
     enumerate_dag,
     enumerate_rewards,
     flows,
+    forward_from_backward,
+    lift,
+    marginal,
     normalize,
+    tb_residuals,
     total_variation,
 )
+from reference.fields.balls import enclose, precision
 from reference.problems import (
     BitSequences,
     Cell,
@@ -28,14 +39,22 @@ from reference.problems import (
     Ising,
     LazyRandomWalk,
     Lines,
+    Phylogeny,
     Sets,
     SyntheticSequences,
     TableSequences,
     bit_distances,
+    closed_form,
     dyadic,
+    hard_core,
+    phylogeny,
 )
+from reference.problems.closed_form import Enclosure
+from reference.problems.hard_core import HardCore
 from reference.problems.ising import Spins
+from reference.problems.phylogeny import Tree, forest_count
 from reference.problems.preference import Weights
+from reference.problems.presets import MINIMAL, PAPER
 from reference.problems.random_walk import Walker
 from reference.problems.sets import Items, elementary_symmetric
 from reference.problems.tables import QM9
@@ -321,3 +340,353 @@ def test_states_print_readably() -> None:
     states = [Items((0, 3)), Spins((-1, 0, 1)), Walker((1, -2), 3), Weights((1, None, -2))]
     texts = [*map(str, [*states, Cell((1, 0), stopped=True)])]
     assert texts == ["{0,3}", "-?+", "1 -2 @3", "+1 ? -2", "1 0 stop"]
+
+
+WITH_CLOSED_FORM = sorted(set(MINIMAL) - {"bits", "torus"})
+SAMPLES = 20_000
+
+
+class Instance(NamedTuple):
+    """A minimal preset, enumerated and lifted by the full history."""
+
+    problem: Any
+    lifted: LiftedDAG[Any]
+    rewards: tuple[Fraction, ...]
+
+
+@cache
+def instance(name: str) -> Instance:
+    problem = MINIMAL[name]()
+    dag = enumerate_dag(problem)
+    return Instance(problem, lift(dag, History()), enumerate_rewards(problem, dag))
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_paper_presets_have_an_initial_state_with_children(name: str) -> None:
+    problem = PAPER[name]()
+    assert problem.children(problem.initial)
+
+
+@pytest.mark.parametrize("name", MINIMAL)
+def test_minimal_presets_are_small_and_the_optimum_has_the_target_as_its_law(name: str) -> None:
+    _, lifted, rewards = instance(name)
+    assert len(lifted.dag.labels) <= 3000
+    assert all(reward > 0 for reward in rewards)
+    texts = {str(lifted.base.labels[x]) for x in lifted.base.terminals}
+    assert len(texts) == len(rewards)
+    p_b = BackwardPolicy.uniform(lifted.dag, RATIONAL)
+    p_f, z = forward_from_backward(p_b, rewards)
+    assert z == sum(rewards)
+    assert marginal(p_f) == normalize(rewards)
+    assert all(residual == 0 for _, residual in tb_residuals(p_f, p_b, rewards, z))
+
+
+@pytest.mark.catches(
+    "The sets with a given item are counted as all sets of the size.",
+    "reference/problems/sets.py",
+    "return math.comb(len(self.weights) - 1, self.size - 1) * sum(",
+    "return math.comb(len(self.weights), self.size) * sum(",
+)
+@pytest.mark.parametrize("name", WITH_CLOSED_FORM)
+def test_the_closed_form_is_the_enumerated_sum(name: str) -> None:
+    problem, _, rewards = instance(name)
+    total = sum(rewards, Fraction(0))
+    log_z = closed_form(problem).log_z()
+    assert log_z.contains(math.log(total))
+    assert log_z.error < 1e-6
+    if hasattr(problem, "z"):
+        assert problem.z() == total
+    # Control: that of another target is another.
+    assert not log_z.contains(math.log(total + min(rewards) / 1000))
+
+
+@pytest.mark.catches(
+    "A draw on the boundary between two states goes to the first of them.",
+    "reference/problems/closed_form.py",
+    "bisect_right(self._sums, rng.randrange(self._sums[-1]))",
+    "bisect_right(self._sums, rng.randrange(self._sums[-1]) - 1)",
+    only="graphs",
+)
+@pytest.mark.parametrize("name", WITH_CLOSED_FORM)
+def test_samples_follow_the_target(name: str) -> None:
+    problem, lifted, rewards = instance(name)
+    base = lifted.base
+    target = dict(zip((base.labels[x] for x in base.terminals), normalize(rewards), strict=True))
+    counts = Counter(problem.sample(SAMPLES, seed=0))
+    assert set(counts) <= set(target)
+    assert _p_value(counts, target) > 1e-4
+    if len(set(rewards)) > 1:
+        # Control: the same samples are not those of the uniform law.
+        uniform = dict.fromkeys(target, Fraction(1, len(target)))
+        assert _p_value(counts, uniform) < 1e-4
+    assert problem.sample(40, seed=1) == problem.sample(40, seed=1) != problem.sample(40, seed=2)
+    assert problem.sample(0, seed=1) == []
+    with pytest.raises(InputError, match="count is -1"):
+        problem.sample(-1, seed=0)
+
+
+def _p_value(counts: Counter[Any], law: dict[Any, Fraction]) -> float:
+    """Pearson's test; states expected less than five times are taken together."""
+    rare, statistic, cells = [0, 0.0], 0.0, 0
+    for state, probability in law.items():
+        expected = SAMPLES * float(probability)
+        if expected < 5:
+            rare = [rare[0] + counts[state], rare[1] + expected]
+        else:
+            statistic += (counts[state] - expected) ** 2 / expected
+            cells += 1
+    if rare[1] >= 1:
+        statistic += (rare[0] - rare[1]) ** 2 / rare[1]
+        cells += 1
+    return float(chi2.sf(statistic, cells - 1))
+
+
+def test_closed_forms_work_at_full_size() -> None:
+    for name in ("sets-32", "sequences-32", "six6", "grid-sparse", "random-walk", "ising-64"):
+        problem = PAPER[name]()
+        assert math.isfinite(problem.log_z().value)
+        assert len(problem.sample(10, seed=0)) == 10
+
+
+def test_the_ends_of_an_enclosure_are_inside() -> None:
+    half = Enclosure(1.0, 0.5)
+    assert half.contains(Fraction(3, 2))
+    assert half.contains(0.5)
+    assert not half.contains(Fraction(3, 2) + Fraction(1, 10**30))
+
+
+# A cycle of five with a chord and a vertex of its own.
+GRAPH = HardCore(6, ((0, 1), (1, 2), (2, 3), (3, 4), (0, 4), (1, 3)), Fraction(3, 5))
+
+
+@pytest.mark.catches(
+    "A vertex may be occupied beside an occupied one.",
+    "reference/problems/hard_core.py",
+    "if not any(occupied >> u & 1 for u in self._neighbours[vertex]):",
+    "if True:",
+)
+@pytest.mark.parametrize("problem", [GRAPH, HardCore.strip(2, 4, 1.5), HardCore.strip(7, 1)])
+def test_z_and_occupations_are_those_of_all_independent_sets(problem: HardCore) -> None:
+    sets = [
+        x
+        for x in product((0, 1), repeat=problem.vertices)
+        if not any(x[u] and x[v] for u, v in problem.edges)
+    ]
+    weights = [problem.fugacity ** sum(x) for x in sets]
+    assert problem.z() == sum(weights)
+    for v, probability in enumerate(problem.occupation_probabilities()):
+        assert probability == sum(w for x, w in zip(sets, weights, strict=True) if x[v]) / sum(
+            weights
+        )
+    dag = enumerate_dag(problem)
+    assert sorted(dag.labels[x].values for x in dag.terminals) == sets
+    # Control: with another fugacity the law is another.
+    assert problem.z() != HardCore(problem.vertices, problem.edges, Fraction(7)).z()
+
+
+def test_z_is_that_of_both_orders() -> None:
+    for order in ("any", "fixed"):
+        problem = HardCore(4, ((0, 2), (2, 3)), Fraction(2, 3), order)
+        rewards = enumerate_rewards(problem, enumerate_dag(problem))
+        assert problem.z() == sum(rewards)
+        assert sum(normalize(rewards)) == 1
+
+
+def test_independent_sets_of_square_grids_are_as_many_as_published() -> None:
+    # OEIS A006506.
+    counts = [2, 7, 63, 1234, 55447, 5598861, 1280128950, 660647962955]
+    assert [HardCore.strip(n, n).z() for n in range(1, 9)] == counts
+
+
+def test_a_long_strip_has_the_z_of_the_transfer_matrix_of_its_rows() -> None:
+    rows, columns, fugacity = 40, 5, Fraction(5, 4)
+    states = [x for x in range(2**columns) if not x & x >> 1]
+    weights = {x: fugacity ** x.bit_count() for x in states}
+    total = weights
+    for _ in range(rows - 1):
+        total = {y: weights[y] * sum(total[x] for x in states if not x & y) for y in states}
+    assert HardCore.strip(rows, columns, 1.25).z() == sum(total.values())
+    # Its two ends are alike, and so are its sides.
+    by_vertex = HardCore.strip(rows, columns, 1.25).occupation_probabilities()
+    assert by_vertex == by_vertex[::-1]
+    assert by_vertex[0] > by_vertex[1]
+
+
+def test_a_strip_that_is_too_wide_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hard_core, "MAX_ENTRIES", 100)
+    # Numbers of Pell and Lucas.
+    assert HardCore.strip(8, 2).z() == 1393
+    with pytest.raises(TooLargeError, match="fewer columns than rows"):
+        HardCore.strip(2, 8).z()
+
+
+ROWS = ("ACGTA-A", "ACGAAGA", "CAGAACA", "CAC?AAA", "GATTAGA")
+FIVE = Phylogeny(("a", "b", "c", "d", "e"), ROWS, 0.5)
+
+
+def costs(tree: Tree, column: str) -> dict[str, int]:
+    """The fewest changes below a node for each letter at it, by trying all at each (Sankoff)."""
+    if isinstance(tree, int):
+        return {a: 0 if column[tree] in (a, *phylogeny.UNKNOWN) else 99 for a in "ACGT"}
+    below = [costs(child, column) for child in tree]
+    return {a: sum(min(c[b] + (a != b) for b in "ACGT") for c in below) for a in "ACGT"}
+
+
+@pytest.mark.catches(
+    "Letters that two children share are not preferred to those of either.",
+    "reference/problems/phylogeny.py",
+    "letters.append(a & b or a | b)",
+    "letters.append(a | b)",
+)
+def test_changes_are_the_fewest_over_all_letters_of_ancestors() -> None:
+    dag = enumerate_dag(FIVE)
+    trees = [dag.labels[x].trees[0] for x in dag.terminals]
+    assert len(trees) == 105
+    columns = ["".join(column) for column in zip(*ROWS, strict=True)]
+    expected = [sum(min(costs(tree, column).values()) for column in columns) for tree in trees]
+    assert [*map(FIVE.changes, trees)] == expected
+    assert FIVE.change_counts() == Counter(expected)
+    assert FIVE.least <= min(expected) < max(expected)
+    assert FIVE.z() == sum(FIVE.reward(dag.labels[x]) for x in dag.terminals)
+
+
+@pytest.mark.parametrize("taxa", range(2, 7))
+def test_forests_and_trees_are_as_many_as_known(taxa: int) -> None:
+    dag = enumerate_dag(Phylogeny.random(taxa))
+    trees = {2: 1, 3: 3, 4: 15, 5: 105, 6: 945}
+    assert len(dag.terminals) == trees[taxa]
+    assert len(dag.labels) == forest_count(taxa)
+
+
+def test_eight_taxa_have_135135_trees_and_the_root_does_not_matter() -> None:
+    problem = Phylogeny.random(8, 7, seed=1)
+    counts = problem.change_counts()
+    assert sum(counts.values()) == 135_135
+    # Each of the 10,395 unrooted trees is rooted at any of its 13 edges.
+    assert all(count % 13 == 0 for count in counts.values())
+    assert forest_count(8) == 353_522
+    # Control: of the trees of seven, counted alike, not all classes are multiples of 13.
+    seven = Phylogeny.random(7, 7, seed=1).change_counts()
+    assert sum(seven.values()) == 10_395
+    assert any(count % 13 for count in seven.values())
+
+
+def test_an_alignment_is_read_from_a_file_and_refused_with_its_fault(tmp_path: Path) -> None:
+    path = tmp_path / "five.fasta"
+    path.write_text(
+        "".join(f">{n}\n{r[:3]}\n{r[3:]}\n" for n, r in zip("abcde", ROWS, strict=True))
+    )
+    assert Phylogeny.aligned(path, cost=0.5) == FIVE
+    with pytest.raises(InputError, match="leave taxa, sites and the seed"):
+        Phylogeny.aligned(path, taxa=5)
+    for text, words in (
+        ("a\nAC", "is no FASTA file"),
+        (">a\nAC\n>b\nA", "equally long"),
+        (">a", "FASTA"),
+    ):
+        path.write_text(text)
+        with pytest.raises(InputError, match=words):
+            Phylogeny.from_fasta(path)
+
+
+def test_too_many_subtrees_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(phylogeny, "MAX_JOINS", 100)
+    with pytest.raises(TooLargeError, match="use at most 8"):
+        Phylogeny.random(6).z()
+    assert sum(Phylogeny.random(4).change_counts().values()) == 15
+
+
+LANDSCAPES = ["rings", "sharp-rings", "sinusoidal"]
+
+
+@pytest.mark.catches(
+    "A step adds +e_i only, as printed, so that no negative coordinate is reached.",
+    "reference/problems/random_walk.py",
+    "product(range(self.dimension), (1, -1))",
+    "product(range(self.dimension), (1,))",
+)
+def test_a_step_stays_or_moves_along_an_axis_inside_the_box() -> None:
+    walk = LazyRandomWalk(2, 5, 2)
+    moves = [child.position for child in walk.children(walk.initial)]
+    assert moves == [(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)]
+    corner = walk.children(Walker((2, -2), 4))
+    assert corner == tuple(Walker(x, 5) for x in ((2, -2), (1, -2), (2, -1)))
+    assert walk.children(corner[0]) == ()
+
+
+def test_the_history_lift_of_a_small_walk_is_small() -> None:
+    dag = enumerate_dag(LazyRandomWalk(2, 5, 2))
+    assert len(dag.labels) == 1 + 5 + 13 + 21 + 25 + 25
+    assert len(lift(dag, History()).dag.labels) == 1 + 5 + 25 + 121 + 569 + 25
+
+
+def trajectory_counts(walk: LazyRandomWalk) -> Counter[Walker]:
+    """The number of trajectories that end in each terminal, by convolution over the steps."""
+    counts = Counter({walk.initial: 1})
+    for _ in range(walk.steps):
+        following: Counter[Walker] = Counter()
+        for state, count in counts.items():
+            for child in walk.children(state):
+                following[child] += count
+        counts = following
+    return counts
+
+
+@pytest.mark.parametrize("dimension", [1, 2])
+def test_trajectories_are_counted_as_enumeration_counts_them(dimension: int) -> None:
+    walk = LazyRandomWalk(2, 5, dimension)
+    dag = enumerate_dag(walk)
+    assert trajectory_counts(walk) == Counter(dag.labels[dag.end(t)] for t in dag.trajectories())
+
+
+def test_trajectories_away_from_the_walls_are_counted_by_trinomial_coefficients() -> None:
+    # With M = T no wall is in the way of any walk: the coefficients of (1 + x + 1/x)^T.
+    counts = trajectory_counts(LazyRandomWalk(6, 6, 1))
+    coefficients = np.ones(1, dtype=np.int64)
+    for _ in range(6):
+        coefficients = np.convolve(coefficients, [1, 1, 1])
+    assert [counts[Walker((x,), 6)] for x in range(-6, 7)] == coefficients.tolist()
+
+
+@pytest.mark.parametrize("landscape", LANDSCAPES)
+def test_the_paper_walk_is_the_one_described(landscape: Any) -> None:
+    walk = LazyRandomWalk.paper(landscape)
+    assert (walk.radius, walk.dimension, walk.steps, len(walk.rewards)) == (16, 2, 32, 1089)
+    assert all(Fraction(float(np.float32(float(r)))) == r for r in walk.rewards)
+    counts = trajectory_counts(walk)
+    assert len(counts) == 1089
+    # A corner takes all 32 steps, 16 of them along the first axis.
+    assert counts[Walker((16, -16), 32)] == math.comb(32, 16)
+
+
+def test_sharp_rings_by_hand() -> None:
+    sharp = LazyRandomWalk.paper("sharp-rings")
+    # |(8, -6)| / 16 = 5/8; a Gaussian of standard deviation 1/20 has a factor of 200.
+    value = 0.6 * math.exp(-((0.425 / 0.05) ** 2) / 2) + 0.4 * math.exp(-(3.5**2) / 2)
+    assert float(sharp.reward(Walker((8, -6), 32))) == pytest.approx(value, rel=2.0**-23)
+    assert min(sharp.rewards) == sharp.reward(Walker((16, 16), 32)) < Fraction(1, 10**33)
+
+
+@pytest.mark.catches(
+    "A cell's reward is looked up as if a side of the box had 2M cells instead of 2M + 1.",
+    "reference/problems/random_walk.py",
+    "row = row * (2 * self.radius + 1) + x + self.radius",
+    "row = row * (2 * self.radius) + x + self.radius",
+)
+def test_rewards_are_listed_in_the_order_of_the_cells() -> None:
+    # All coordinates differ in their effect, so that a transposed table is seen.
+    walk = LazyRandomWalk(3, 9, 3, "sinusoidal")
+    for row, cell in enumerate(product(range(-3, 4), repeat=3)):
+        assert walk.reward(Walker(cell, 9)) == walk.rewards[row]
+        assert float(walk.rewards[row]) == pytest.approx(1 + math.cos(cell[2]), rel=2.0**-23)
+
+
+def test_the_sinusoidal_reward_keeps_its_digits_near_its_zeros() -> None:
+    # 355/113 is close to pi, so that cos(355) is close to -1.
+    walk = LazyRandomWalk(355, 355, 1, "sinusoidal")
+    with precision(128):
+        lower, upper = enclose(1 + BALL.convert(355).cos())
+    assert upper - lower < lower / 2**60
+    assert abs(walk.reward(Walker((355,), 355)) - lower) < lower / 2**23
+    # Control: the sum as printed loses half of the digits of a float.
+    assert abs(Fraction(1 + math.cos(355)) - lower) > lower / 2**26
