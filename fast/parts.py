@@ -145,10 +145,8 @@ def check_name(part: str, name: str) -> None:
 def choose(part: str, choice: Any) -> Chosen:
     """The part that a choice names.
 
-    Args:
-        part: one of `CHOICES`.
-        choice: a built-in name, `module:Name`, a class of options, an instance of one, or a user's
-            class or function that makes the part.
+    The choice is a built-in name, `module:Name`, a class of options, an instance of one, or a
+    user's class or function that makes the part.
 
     Raises:
         InputError: if the choice is not one of these.

@@ -73,11 +73,7 @@ class Scanned(NamedTuple):
 
 
 def scan(arguments: Sequence[str], usual: str) -> Scanned:
-    """The task and the parts that a command line chooses.
-
-    Args:
-        arguments: the arguments after the command.
-        usual: the task if none is named.
+    """The task and the parts that the arguments after a command choose; the usual task if none.
 
     Raises:
         InputError: if it has an option of a part that is not chosen.
@@ -97,9 +93,8 @@ def scan(arguments: Sequence[str], usual: str) -> Scanned:
 def options_class(chosen: Scanned, usual: Mapping[str, Any]) -> type[Any]:
     """The class of the options of a run, with a field for each part that has options.
 
-    Args:
-        chosen: task and parts; with `--help`, only the common options are fields.
-        usual: options that differ from the defaults of the task.
+    With `--help`, only the common options are fields; `usual` has those that differ from the
+    defaults of the task.
     """
     task = TASKS[chosen.task]
     options = {**usual, **chosen.choices}
@@ -156,13 +151,8 @@ def task_options(task: str, how: type[Any]) -> type[Any]:
 def tasks_union(task: str, kind: type[Any], shown: Sequence[str] = tuple(TASKS)) -> tuple[Any, Any]:
     """The tasks as subcommands: the chosen one with its options, the others by name.
 
-    Args:
-        task: the name of the chosen one.
-        kind: its options.
-        shown: the names of all tasks.
-
     Returns:
-        The default of the chosen task, and the type of all tasks.
+        The default of the chosen task, and the type of all tasks that are shown.
     """
     # The same object as the field's default: tyro then need not compare it with every task.
     default = kind()
@@ -182,13 +172,7 @@ def tasks_union(task: str, kind: type[Any], shown: Sequence[str] = tuple(TASKS))
 
 
 def config_of(options: Any, task: str, without: Sequence[str] = ()) -> TrainConfig:
-    """The configuration that parsed options make.
-
-    Args:
-        options: an instance of the class of `options_class`.
-        task: its task.
-        without: fields that are not part of the configuration.
-    """
+    """The configuration that parsed options of a task make, without some of their fields."""
     groups = [getattr(options, part.name) for part in fields(options) if part.name not in without]
     flat = {item.name: getattr(group, item.name) for group in groups for item in fields(group)}
     return configure(task, **flat)

@@ -121,10 +121,7 @@ def subtb_residuals(steps: Steps) -> Float[Array, "batch starts ends"]:
 def subtb(steps: Steps, decay: float = 0.9, penalty: Penalty = square) -> Float[Array, ""]:
     """The subtrajectory balance loss: weights `lambda^(j - i)` that sum to 1 per trajectory.
 
-    Args:
-        steps: the terms, with flows.
-        decay: `lambda`, in (0, 1].
-        penalty: the penalty of a residual.
+    `decay` is `lambda`, in (0, 1].
     """
     time = jnp.arange(steps.active.shape[1])
     weights = jnp.where(_pairs(steps), decay ** (time[None, :] + 1 - time[:, None]), 0.0)

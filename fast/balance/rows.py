@@ -99,11 +99,8 @@ def _by_rows(
 ) -> tuple[Steps, Pullback]:
     """The evaluation of the first step in one row, and of the later ones block by block.
 
-    Args:
-        given: the policy and trajectories.
-        activations: the activations that sampling cached after the first step, time first.
-        read_outs: the network's read-outs, unless it is Markovian.
-        add_passed: adds what the gradient by the read-outs passes on to the gradient of the rows.
+    `activations` and `read_outs` are those of `LaterRows`; `add_passed` adds what the gradient by
+    the read-outs passes on to the gradient of the rows.
     """
     arrays, trajectories = given.arrays, given.trajectories
     first, later = partial(_first_terms, given), LaterRows(given, activations, read_outs)
@@ -273,12 +270,7 @@ class LaterRows:
         return jnp.sum(self.terms(arrays, numbers, read_outs) * jnp.where(due, picked, 0.0))
 
     def add_gradient(self, weights: Float[Array, "rows 3"], total: Policy) -> tuple[Policy, Any]:
-        """The gradient of all blocks, added to a total, and the gradient by the read-outs.
-
-        Args:
-            weights: derivatives of the terms.
-            total: the sum to which the gradient is added.
-        """
+        """The gradient of all blocks, added to a total, and the gradient by the read-outs."""
         arrays, read_outs = self.given.arrays, self.read_outs
 
         def backward(carry: tuple[Array, Policy, Any]) -> tuple[Array, Policy, Any]:

@@ -100,14 +100,9 @@ def row_terms(
     outputs: Float[Array, "rows outputs"],
     later: Float[Array, "rows outputs"] | None = None,
 ) -> Float[Array, "3 rows"]:
-    """`log p_F`, `log p_B` and `log F` of steps.
+    """`log p_F`, `log p_B` and `log F` of steps, from the network's outputs before each step.
 
-    Args:
-        policy: the policy.
-        environment: the state graph.
-        rows: the steps.
-        outputs: the network's outputs before each step.
-        later: the outputs after each step; needed for a `p_B` that reads latents.
+    A `p_B` that reads latents needs the outputs after each as well, `later`.
     """
     log_p_f = policy.log_p_f(outputs, jax.vmap(environment.mask)(rows.before))
     seen = jax.vmap(environment.observe)(rows.after)
@@ -125,12 +120,8 @@ def evaluate(
 ) -> Steps:
     """The terms along given trajectories, differentiable in the policy.
 
-    Args:
-        policy: the policy.
-        environment: the state graph.
-        trajectories: a batch.
-        activations: the activations that sampling cached, for a policy that is not Markovian; not
-            for a lifted `p_B`, which reads the latent of the terminal state as well.
+    Activations that sampling cached are for a policy that is not Markovian; not for a lifted `p_B`,
+    which reads the latent of the terminal state as well.
     """
     batch, time = trajectories.actions.shape
     states = trajectories.states

@@ -97,11 +97,8 @@ def _rounded(
 ) -> tuple[list[tuple[Fraction, ...]], float]:
     """Rational rows near a minimum, and their loss.
 
-    Args:
-        landscape: the loss.
-        vector: the minimum.
-        level: the largest loss allowed, unless only the nearest rationals are left.
-        least: the smallest total variation from the target.
+    Their loss is at most `level`, unless only the nearest rationals are left, and their total
+    variation from the target at least `least`.
     """
     free = np.arange(len(vector))
     rounded: dict[int, tuple[Fraction, ...]] = {}
@@ -142,11 +139,7 @@ def at_rows(
 ) -> Counterexample:
     """The counterexample with given rational rows, one for each of `landscape.rows`.
 
-    Args:
-        landscape: the loss.
-        rounded: the rows.
-        loss: the loss at these rows.
-        level: the largest loss at which they count as a minimum.
+    `loss` is that at these rows, and `level` the largest at which they count as a minimum.
     """
     instance = landscape.instance
     dag = instance.lifted.dag

@@ -316,12 +316,8 @@ def _check_moves(
 ) -> None:
     """Checks terminal states and features, and that every edge can be undone and redone.
 
-    Args:
-        environment: the environment.
-        labels: of the states.
-        states: the states.
-        ends: which of them are terminal.
-        edges: which actions are edges, shape (states, actions).
+    `ends` says which states are terminal, and `edges`, shape (states, actions), which actions are
+    edges.
     """
     name, actions = type(environment).__name__, np.arange(environment.actions, dtype=np.int32)
     mask, seen = (np.asarray(jax.vmap(f)(states)) for f in (environment.mask, environment.observe))

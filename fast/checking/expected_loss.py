@@ -44,11 +44,7 @@ def all_batches(law: npt.NDArray[np.float64], size: int) -> Batches:
     """Every ordered batch of independent draws from a law; if these are too many, 32 of them.
 
     The first of the 32 holds every trajectory, so that a loss is zero only if it is zero on all;
-    the others are drawn uniformly. They have equal weights.
-
-    Args:
-        law: the probability of each trajectory, shape (trajectories,).
-        size: trajectories per batch.
+    the others are drawn uniformly. They have equal weights. The law has shape (trajectories,).
     """
     count = len(law)
     if count**size <= MOST_BATCHES:
@@ -114,12 +110,7 @@ def training_gradient(
 ) -> Callable[[Sampler], Sampler]:
     """The mean over batches of the gradient of training, as a function of the sampler.
 
-    Args:
-        loss: the loss.
-        environment: the state graph.
-        trajectories: all trajectories.
-        batches: the batches and their probabilities.
-        cached: whether values that forward sampling caches are passed to the loss.
+    With `cached`, the loss gets the values that forward sampling caches.
     """
     keys = jax.random.split(jax.random.key(0), KEYS)
 

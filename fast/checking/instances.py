@@ -95,11 +95,7 @@ def make_instance(
 ) -> Instance:
     """The instance of a problem, lifted by exact dynamics; by default without memory.
 
-    Args:
-        name: the name, in words.
-        problem: a problem small enough to list its trajectories.
-        dynamics: the memory of the policy.
-        kind: the class of its environment.
+    `kind` is the class of its environment.
 
     Raises:
         InputError: if the problem breaks a rule.

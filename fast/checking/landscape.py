@@ -59,13 +59,7 @@ class Landscape:
     """
 
     def __init__(self, loss: Loss, instance: Instance, backward: BackwardKind):
-        """Compiles the loss and its gradient.
-
-        Args:
-            loss: the loss.
-            instance: the lift.
-            backward: the kind of `p_B`.
-        """
+        """Compiles the loss and its gradient."""
         self.instance = instance
         count = instance.lifted.base.trajectory_count
         batches = all_batches(np.full(count, 1 / count), max(2, loss.least_batch))

@@ -256,11 +256,7 @@ def _balanced_loss(loss: Loss, landscape: Landscape) -> float:
 def _gradient_error(loss: Loss, instance: Instance, backward: BackwardKind, *, own: bool) -> float:
     """The error of training's mean gradient, relative to the largest entry of the exact one.
 
-    Args:
-        loss: the loss.
-        instance: the lift.
-        backward: the kind of `p_B`.
-        own: whether trajectories are drawn from the policy itself, as in training, or uniformly.
+    Trajectories are drawn from the policy itself, as in training, if `own`, else uniformly.
     """
     rng, environment = np.random.default_rng(2), instance.environment
     sampler = perturbed(balanced_sampler(loss, instance, backward), 1.0, rng)

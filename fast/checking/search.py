@@ -53,13 +53,7 @@ class Minimum(NamedTuple):
 
 
 def search(landscape: Landscape, starts: int, seed: int) -> list[Minimum]:
-    """Minimises a loss from many random policies, some of them nearly deterministic.
-
-    Args:
-        landscape: the loss.
-        starts: the number of searches.
-        seed: the seed of the starts.
-    """
+    """Minimises a loss from many random policies, some of them nearly deterministic."""
     rng = np.random.default_rng(seed)
     size = len(landscape.balanced)
     minima = []

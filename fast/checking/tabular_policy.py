@@ -110,13 +110,9 @@ class BackwardTable(AbstractStateBackward):
 def balanced_sampler(loss: Loss, instance: Instance, backward: BackwardKind = "uniform") -> Sampler:
     """The balanced tables for the uniform `p_B`: `p_F(s'|s, W) = p_B(s|s') F(s', W') / F(s, W)`.
 
-    In float64, from exact rationals (inside `jax.enable_x64`).
-
-    Args:
-        loss: decides whether flows are among the outputs, and `log Z` a parameter.
-        instance: the lift and its rewards.
-        backward: a fixed uniform `p_B`, or a table of the states or of the lifted states, whose
-            logits are 0.
+    In float64, from exact rationals (inside `jax.enable_x64`). The loss decides whether flows are
+    among the outputs, and `log Z` a parameter; the logits of a `p_B` that is a table, of the states
+    or of the lifted states, are 0.
     """
     lifted, environment = instance.lifted, instance.environment
     kernel = BackwardPolicy.uniform(lifted.base, RATIONAL).on(lifted)
@@ -153,13 +149,7 @@ def network_of(lifted: LiftedDAG[Any], table: Any, *, markovian: bool) -> Abstra
 
 
 def perturbed(sampler: Sampler, scale: float, rng: np.random.Generator) -> Sampler:
-    """Tables, flows and `log Z` with normal noise added.
-
-    Args:
-        sampler: the sampler.
-        scale: the standard deviation, in nats.
-        rng: the source of randomness.
-    """
+    """Tables, flows and `log Z` with normal noise added, of that standard deviation in nats."""
 
     def move(leaf: Array) -> Array:
         return leaf + jnp.asarray(scale * rng.normal(size=leaf.shape))

@@ -72,9 +72,7 @@ class StartsInContext(AbstractDynamics[Started]):
 def starting_in_context(network: AbstractDynamics[Any], size: int) -> AbstractDynamics[Any]:
     """The network, told the context before its first step unless it sees every state.
 
-    Args:
-        network: a network, whose head stays outermost.
-        size: the number of features of a context.
+    A head stays outermost; `size` is the number of features of a context.
     """
     if network.is_markovian:
         return network

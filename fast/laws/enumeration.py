@@ -120,10 +120,7 @@ def _check_nodes(dag: PointedDAG[Any], terminal: Any, parents: Any) -> None:
 def _matched(dag: PointedDAG[Any], masks: Any, reached: Ints) -> tuple[Ints, Ints]:
     """The child and the edge of every legal action, -1 elsewhere, one action for each edge.
 
-    Args:
-        dag: the problem's DAG.
-        masks: the legal actions.
-        reached: the node that each action leads to; -1 for a state that is not in the DAG.
+    `reached` is the node that each action leads to; -1 for a state that is not in the DAG.
     """
     child, edge = np.full(masks.shape, -1), np.full(masks.shape, -1)
     for node, label in enumerate(dag.labels):
@@ -162,10 +159,6 @@ def log_reward_tolerance(log_rewards: Floats, precision: Precision) -> float:
 
     The unit is that of the largest `|log R|` of any terminal, or of 1. Numbers that cancel at one
     terminal add up at another, so that intermediate results are about as large as the largest one.
-
-    Args:
-        log_rewards: `log R` of all terminals, in nats.
-        precision: the precision of the environment.
     """
     return float(ULPS * np.finfo(precision).eps * max(1.0, np.abs(log_rewards).max()))
 

@@ -44,13 +44,7 @@ def fit_projection(
     Markovian `q`, and the gap `KL(p_F || q)` is the price of forgetting. A larger gap after
     training is due to the network or the optimiser.
 
-    Args:
-        policy: the sampler, which is not changed.
-        markovian: a Markovian policy at its initial weights.
-        environment: the environment of both.
-        optimiser: steps and learning rate.
-        batch: trajectories per step, drawn anew.
-        seed: the seed of the trajectories.
+    `markovian` is a policy at its initial weights; the trajectories of each step are drawn anew.
     """
 
     def log_likelihood(markovian: Policy, drawn: Trajectories) -> jax.Array:
@@ -74,12 +68,7 @@ def tightened(
     reversal of the sampler, `p_F(tau | x)`. (Trajectory likelihood maximisation: Gritsaev et al.,
     2025; there `p_B` is trained together with `p_F`, which does not change here.)
 
-    Args:
-        policy: the sampler.
-        environment: its environment.
-        steps: gradient steps, of 256 trajectories each.
-        seed: the seed of the trajectories, and of the initial weights.
-        seconds: the time after which training stops.
+    Each of the gradient steps has 256 trajectories; no step begins after so many seconds.
     """
     first, _ = jax.random.split(jax.random.key(seed))
     sizes = [feature_count(environment), WIDTH, WIDTH, environment.parents]

@@ -122,12 +122,7 @@ def corrected_terminals(
 ) -> tuple[Samples, Floats, Floats]:
     """Ends of independent chains that begin in samples of the policy, and keep the target's law.
 
-    Args:
-        policy: the policy; its `p_B` reads no latent.
-        environment: its environment.
-        count: the number of chains.
-        seed: the seed of the draws.
-        steps: the number of steps of a chain.
+    The policy's `p_B` must read no latent.
 
     Returns:
         the samples, with the trajectories of their last steps; of each chain the share of proposals
@@ -155,12 +150,7 @@ def log_probabilities(
     environment: AbstractEnvironment[Any],
     trajectories: Sequence[Sequence[Hashable]],
 ) -> Paths:
-    """Probabilities of complete trajectories `s_o, ..., x`; `ends` are labels.
-
-    Args:
-        policy: the policy.
-        environment: its environment.
-        trajectories: the labels of the states of each trajectory.
+    """Probabilities of complete trajectories `s_o, ..., x`, given and returned by their labels.
 
     Raises:
         InputError: as `as_batch` does, or if the latent is random.

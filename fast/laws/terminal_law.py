@@ -82,14 +82,8 @@ def law_of(
 ) -> TerminalLaw:
     """The terminal law: exact, or else by backward trajectories, or else as a histogram.
 
-    Args:
-        policy: the policy.
-        environment: its environment.
-        enumeration: the enumerated problem.
-        final: whether to compute in float64, or with many samples; else the quick form for a
-            training curve.
-        seed: the seed of the samples.
-        samples: the number at the end of a run; a curve has fewer.
+    The final one is computed in float64, or with all the samples; that for a training curve is
+    quick.
     """
     if has_exact_law(policy, enumeration):
         return exact_law(policy, enumeration, float64=final or jnp.zeros(()).dtype == jnp.float64)
@@ -102,14 +96,9 @@ def law_of(
 
 
 def exact_law(policy: Policy, enumeration: Enumeration, *, float64: bool) -> TerminalLaw:
-    """The exact terminal law, up to the rounding of the network's arithmetic.
+    """The exact terminal law, up to the rounding of the network's arithmetic; sums are in float64.
 
     By dynamic programming for a Markovian policy, else by summing every complete trajectory.
-
-    Args:
-        policy: the policy.
-        enumeration: the problem.
-        float64: whether the network is evaluated in float64; sums always are.
 
     Raises:
         TooLargeError: if a path-dependent policy has more than 20 million trajectories.
@@ -189,18 +178,12 @@ def backward_law(
     At balance the ratio is `pi(x)` for every `tau`, without variance; a histogram of the same size
     always has sampling error. A trajectory that is likely under `p_F` and rare under `p_B` is
     missed, and its share of `p_T(x)` with it. Standard errors do not show this, but the sum of the
-    estimates does. Estimates are divided by that sum.
-
-    Args:
-        policy: the policy; its `p_B` must not read latents.
-        environment: its environment.
-        enumeration: the enumerated problem.
-        samples: trajectories in all.
-        seed: the seed of the trajectories.
+    estimates does. Estimates are divided by that sum. `p_B` must not read latents.
 
     Returns:
-        the law; None if there are fewer than 16 trajectories for each terminal, or if its error is
-        no less than that of a histogram: half of the missing mass and of the standard errors.
+        the law; None if there are fewer than 16 of the trajectories for each terminal, or if its
+        error is no less than that of a histogram: half of the missing mass and of the standard
+        errors.
     """
     terminals = enumeration.dag.terminals
     each = samples // len(terminals)

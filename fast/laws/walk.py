@@ -30,11 +30,8 @@ def policy_step(
 ) -> tuple[Any, jax.Array, jax.Array]:
     """One step of a policy: latents on arrival, the outputs there, and `log p_F` of every action.
 
-    Args:
-        policy: the policy.
-        latent: the latents of the step before; None at the initial state.
-        seen: observations, shape (batch, features).
-        mask: the legal actions, shape (batch, actions).
+    `latent` is that of the step before, None at the initial state; observations and masks of legal
+    actions have the shapes (batch, features) and (batch, actions).
     """
     network = policy.network
     latent = network.initial(seen.shape[:1]) if latent is None else network.advance(latent, seen)
@@ -65,14 +62,10 @@ class _Frontier(NamedTuple):
 def complete_histories(
     policy: Policy, enumeration: Enumeration, *, float64: bool, visits_ends: bool = False
 ) -> Iterator[Paths]:
-    """Every complete trajectory of the DAG, depth-first in blocks; ends are nodes.
+    """Every complete trajectory of the DAG, depth-first in blocks; ends are nodes, sums in float64.
 
-    Args:
-        policy: the policy.
-        enumeration: the enumerated problem.
-        float64: whether the network is evaluated in float64; sums always are.
-        visits_ends: whether it is evaluated in terminal states even if `p_B` reads no latent: then
-            the order of the trajectories is the same for every policy.
+    With `visits_ends` the network is evaluated in terminal states even if `p_B` reads no latent:
+    then the order of the trajectories is the same for every policy.
     """
     dag, is_lifted = enumeration.dag, policy.backward.reads_latent
     visits_ends = visits_ends or is_lifted

@@ -19,10 +19,6 @@ def joint_report(reports: Mapping[str, Report], held_out: Sequence[str]) -> Repo
 
     The mean of TV over the contexts is the TV between the laws of pairs of a context, which is
     uniform, and a terminal state. Contexts that are held out of training are in no mean.
-
-    Args:
-        reports: the report of each context, by its name.
-        held_out: the names of the contexts held out of training.
     """
     within = {name: report for name, report in reports.items() if name not in held_out}
     first, *_ = every = [*within.values()]

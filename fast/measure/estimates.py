@@ -123,14 +123,8 @@ def estimated_report(
 ) -> tuple[Report, Floats, Floats]:
     """Measures samplers by samples alone; also `p_T` and `R` of the FCS states, normalised.
 
-    Args:
-        policies: the trained policies, one per seed.
-        learned_log_z: their `log Z`, if the loss learns it.
-        environment: the environment.
-        closed_form: the exact answer of the problem, if there is one.
-        seed: the seed of all samples.
-        samples: trajectories each way, 16,384 at most; with fewer, in proportion fewer backward
-            trajectories for each of the FCS states.
+    There are at most 16,384 trajectories each way; with fewer, in proportion fewer backward
+    trajectories for each of the FCS states.
     """
     on = _Samples(environment, closed_form, seed, samples, policies)
     uniform = uniform_policy(policies[0])
@@ -177,12 +171,7 @@ def total_variation_of_paths(log_z: float, forward: Paths, backward: Paths) -> E
 
     With `f = log(p_F / mu)` it is the mean of `tanh(|f| / 2)` under `(p_F + mu) / 2`. It is at
     least the distance of the terminal laws, and equals it where each `x` has one trajectory.
-    (Claim loss-tv-bound.)
-
-    Args:
-        log_z: the true `log Z`.
-        forward: drawn from `p_F`.
-        backward: the same number, drawn from `mu`.
+    (Claim loss-tv-bound.) As many trajectories are drawn forwards, from `p_F`, as from `mu`.
     """
     parts = [
         np.tanh(np.abs(paths.log_ratio - paths.log_reward + log_z) / 2)
@@ -203,15 +192,8 @@ def estimated_fcs(
     """FCS (eq:fcsa) on given batches, with `p_T(x)` estimated from backward trajectories.
 
     `p_T(x) = E p_F(tau) / p_B(tau | x)` over `tau ~ p_B(. | x)`; its noise makes FCS too large.
-
-    Args:
-        policy: the sampler; its `p_B` must not read latents.
-        environment: the environment.
-        final: terminal states, batch by batch.
-        log_rewards: their log rewards, in nats.
-        size: the size of a batch.
-        backward: trajectories per state; one is exact where each state has one trajectory.
-        seed: the seed of the trajectories.
+    Each of the states, batch by batch, has `backward` trajectories; one is exact where a state has
+    only one. `p_B` must not read latents.
 
     Returns:
         the estimate; by how much it falls from half the trajectories to all, which shows the size
@@ -242,14 +224,7 @@ def random_terminals(environment: AbstractEnvironment[Any], count: int, seed: in
 def drawn_batches(
     policies: Sequence[Policy], environment: AbstractEnvironment[Any], count: int, seed: int
 ) -> tuple[Any, int]:
-    """Batches of different states from the draws of samplers, and the size of a batch.
-
-    Args:
-        policies: the samplers.
-        environment: their environment.
-        count: the number of draws of each.
-        seed: the seed of the draws.
-    """
+    """Batches of different states from so many draws of each sampler, and the size of a batch."""
     drawn = [forward_paths(policy, environment, count, seed).ends for policy in policies]
     every = jax.tree.map(lambda *leaves: np.concatenate(leaves), *drawn)
     _, first = np.unique(_flat(every), axis=0, return_index=True)

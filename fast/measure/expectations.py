@@ -28,14 +28,7 @@ def features_of(problem: Any) -> Features | None:
 def summed_expectations(
     features: Features, enumeration: Enumeration, law: Floats, target: Floats
 ) -> tuple[Expectation, ...]:
-    """Exact expectations under a sampler's law and the target, on all terminal states.
-
-    Args:
-        features: the features of a state.
-        enumeration: the enumerated problem.
-        law: the law of the sampler.
-        target: `R / Z`.
-    """
+    """Exact expectations under a sampler's law and the target, on all terminal states."""
     dag = enumeration.dag
     names, values = table(features, [dag.labels[x] for x in dag.terminals], is_bounded=False)
     pairs = zip(names, law @ values, target @ values, strict=True)
@@ -53,12 +46,7 @@ def drawn_expectations(
 ) -> tuple[Expectation, ...]:
     """Expectations under a sampler and its target, from drawn trajectories and their weights.
 
-    Args:
-        features: the features of a state; by default the features that networks see.
-        policy: the sampler.
-        environment: the state graph.
-        exact: known expectations, by name.
-        seed: the seed of the draws.
+    Features are by default those that networks see; `exact` has the known expectations, by name.
     """
     drawn = drawn_terminals(policy, environment, SAMPLES, seed)
     if features is None:

@@ -161,14 +161,9 @@ def figures_of_all(
     learned_log_z: Sequence[float] | None,
     seed: int,
 ) -> tuple[tuple[Figures, ...], Figures]:
-    """The figures of trained samplers, one per seed, and of the uniform policy.
+    """The figures of trained samplers and of the uniform policy, each on samples of its own.
 
-    Args:
-        figures: measures a sampler, from a seed and its learned `log Z`, if there is one.
-        samplers: the trained samplers.
-        uniform: the uniform policy.
-        learned_log_z: the `log Z` of each, if the loss learns it.
-        seed: the seed of all samples; each sampler has its own samples.
+    `figures` measures a sampler, from a seed and its learned `log Z`, if the loss learns one.
     """
     log_z: Sequence[float | None] = learned_log_z or [None] * len(samplers)
     pairs = enumerate(zip(samplers, log_z, strict=True))

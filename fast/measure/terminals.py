@@ -82,16 +82,7 @@ def enumerated_report(
     laws: list[TerminalLaw],
     seed: int,
 ) -> Report:
-    """Measures trained samplers, the uniform policy and the target alike, on every terminal.
-
-    Args:
-        policies: the trained policies, one per seed.
-        learned_log_z: their `log Z`, if the loss learns it.
-        environment: the environment.
-        enumeration: the enumerated problem.
-        laws: the terminal laws of the policies.
-        seed: the seed of all samples.
-    """
+    """Measures trained samplers, the uniform policy and the target alike, on every terminal."""
     terminals = _Terminals(environment, enumeration)
     probabilities = [law.probabilities for law in laws]
     learned, uniform = figures_of_all(

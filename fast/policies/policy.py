@@ -72,11 +72,8 @@ class Policy(eqx.Module):
     def log_p_b(self, outputs: Outputs | None, observation: Features, mask: ParentMask) -> ByParent:
         """`log p_B` of every backward action, in nats; about -1e9 where masked.
 
-        Args:
-            outputs: all outputs of the network at the state whose parents are meant; only a
-                backward policy that reads the latent needs them.
-            observation: its features.
-            mask: its legal backward actions.
+        It is that at the state with these features and legal backward actions; only a backward
+        policy that reads the latent needs the network's outputs there.
         """
         if outputs is not None:
             outputs = outputs[..., self.actions : self.actions + self.backward.outputs]

@@ -29,13 +29,7 @@ TIED = ("config.json", "meta.json")
 
 
 def save_checkpoint(folder: Path, state: TrainState, seconds: float) -> None:
-    """Saves the state of training, all or nothing, with digests of configuration and records.
-
-    Args:
-        folder: the run folder.
-        state: the input of the next step.
-        seconds: training time so far.
-    """
+    """Saves the state of training, all or nothing, with digests of configuration and records."""
     buffer = io.BytesIO()
     eqx.tree_serialise_leaves(buffer, state)
     payload = buffer.getvalue()
@@ -57,9 +51,7 @@ def save_checkpoint(folder: Path, state: TrainState, seconds: float) -> None:
 def load_checkpoint(folder: Path, template: TrainState) -> tuple[TrainState, float]:
     """The saved state of training, and the training time until then in seconds.
 
-    Args:
-        folder: the run folder.
-        template: a state of the same configuration, for its shapes.
+    The template is a state of the same configuration, for its shapes.
 
     Raises:
         InputError: if there is no checkpoint, or it is damaged, or of another version or

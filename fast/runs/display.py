@@ -35,13 +35,7 @@ class Progress(ABC):
 
 
 class Lines(Progress):
-    """Progress in about twenty lines, however long the run, on stderr or in another file.
-
-    Args:
-        title: the title of the run.
-        steps: the number of its steps.
-        file: the file to which lines are written; None for stderr.
-    """
+    """Progress in about twenty lines, however long the run, on stderr or in another file."""
 
     def __init__(self, title: str, steps: int, file: TextIO | None = None):
         self._file = file or sys.stderr
@@ -72,11 +66,7 @@ def silent(title: str, steps: int) -> Progress:
 
 @contextmanager
 def slow(what: str) -> Iterator[None]:
-    """Names the work of the body on stderr, if it takes more than ten seconds.
-
-    Args:
-        what: the action in words, such as "enumerating grid".
-    """
+    """Names the work of the body, such as "enumerating grid", on stderr after ten seconds."""
 
     def say() -> None:
         print(f"{what} ...", file=sys.stderr, flush=True)

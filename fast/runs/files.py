@@ -30,9 +30,7 @@ def free_folder(folder: Path) -> Path:
 def check_free(folder: Path, command: str = "") -> None:
     """Refuses a folder that exists: nothing is overwritten. Call it before any work, too.
 
-    Args:
-        folder: its path.
-        command: the command of `pdai` that continues such a folder with `--resume`, if any.
+    `command` is that of `pdai` which continues such a folder with `--resume`, if any.
     """
     if kind_of(folder):
         go_on = f"continue it with `pdai {command} --resume {folder}`, or " if command else ""
@@ -46,15 +44,11 @@ def check_free(folder: Path, command: str = "") -> None:
 def new_folder(folder: Path, command: str = "") -> Iterator[Path]:
     """Makes a folder that appears when the body has filled it: after a kill, all of it or none.
 
-    Args:
-        folder: its path.
-        command: that of `check_free`.
-
     Yields:
         the path that the body writes to.
 
     Raises:
-        InputError: if it exists already, as nothing is overwritten; or if it cannot be made.
+        InputError: as `check_free` does; or if it cannot be made.
     """
     check_free(folder, command)
     partial = partial_of(folder)

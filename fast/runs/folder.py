@@ -42,10 +42,7 @@ PACKAGES = ("pdai", "jax", "jaxlib", "numpy", "equinox", "optax")
 def create_run(config: TrainConfig, policy: AnyPolicy, tables: str | None = None) -> Path:
     """Makes the run folder of a configuration, with copies of the files that it reads.
 
-    Args:
-        config: the configuration.
-        policy: the policy of one seed.
-        tables: the checksum of a problem that is enumerated into tables.
+    `policy` is that of one seed, and `tables` the checksum of an enumerated problem.
 
     Raises:
         InputError: if it exists already: nothing is overwritten; or if a frozen run is not
@@ -87,9 +84,7 @@ def create_run(config: TrainConfig, policy: AnyPolicy, tables: str | None = None
 def load_config(folder: Path, *, accept_changed: bool = False) -> TrainConfig:
     """The configuration of a run whose sampler is used or trained further.
 
-    Args:
-        folder: the run folder.
-        accept_changed: whether the user's parts may have changed since; stderr says so then.
+    If the user's parts may have changed since, stderr says so.
 
     Raises:
         InputError: if this is not a run folder, or one of another version; or if a file of a
@@ -126,14 +121,8 @@ def stored_config(folder: Path) -> TrainConfig:
 def row_of_seed(folder: Path, run: RunOptions, seed: int | None, name: str) -> int:
     """The place of a seed among the seeds of a run; by default that of the first.
 
-    Args:
-        folder: the run folder.
-        run: the options of the run.
-        seed: the seed, or None.
-        name: the name of the argument, for the message.
-
     Raises:
-        InputError: if the run has no such seed.
+        InputError: of the argument `name`, if the run has no such seed.
     """
     row = 0 if seed is None else seed - run.seed
     if not 0 <= row < run.seeds:

@@ -71,11 +71,7 @@ def load_trained(
 ) -> tuple[AbstractEnvironment[Any], TrainState]:
     """The problem of a run and its last saved state, without enumerating anything.
 
-    Call it, and use the result, inside `arithmetic`.
-
-    Args:
-        config: the configuration of the run.
-        context: the context in which the run of a conditional problem is looked at.
+    Call it, and use the result, inside `arithmetic`. A conditional problem needs a context.
 
     Raises:
         InputError: if there is no checkpoint, or it is damaged or not finite, or the run has no
@@ -148,12 +144,9 @@ def trainer_of(config: TrainConfig, environment: AbstractEnvironment[Any] | Cont
 def factors_left(config: TrainConfig, frozen: Sequence[TrainConfig]) -> tuple[int, ...]:
     """The factors of a run's target without a frozen run: training sees their reward.
 
-    Args:
-        config: the configuration of the run.
-        frozen: the configurations of the runs in `config.factors.frozen`.
-
     Raises:
-        InputError: if the frozen runs are not on factors of this target, each at most once.
+        InputError: if the runs in `config.factors.frozen`, of these configurations, are not on
+            factors of this target, each at most once.
     """
     pairs = list(zip(map(str, config.factors.frozen), frozen, strict=True))
     for name, other in pairs:

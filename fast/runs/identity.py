@@ -19,11 +19,7 @@ SAMPLER = ("config.json", "meta.json", "checkpoint.eqx")
 
 
 def check_same_run(stored: TrainConfig, config: TrainConfig) -> None:
-    """Checks that a run has this configuration, the same data and the same frozen samplers.
-
-    Args:
-        stored: the configuration in its folder.
-        config: the requested configuration.
+    """Checks that a stored run has this configuration, the same data and the same frozen samplers.
 
     Raises:
         InputError: if one of these differs.
@@ -60,13 +56,7 @@ def check_same_run(stored: TrainConfig, config: TrainConfig) -> None:
 def own_sources(
     parts: Mapping[str, str], task: Task, *, imported: bool = False
 ) -> dict[str, dict[str, Any]]:
-    """Name and source files of the user's parts, problem and environment.
-
-    Args:
-        parts: the names of the user's parts.
-        task: the task.
-        imported: see `sources_of`.
-    """
+    """Name and source files of the user's parts, problem and environment, as by `sources_of`."""
     names = dict(parts)
     if isinstance(task, CustomTask):
         names |= {"problem": task.problem, "environment": task.environment}
@@ -130,12 +120,8 @@ def changed_parts(folder: Path) -> list[str]:
 def check_own_parts(folder: Path, accept_changed: bool) -> None:
     """Checks that the user's parts are the ones that a run was trained with.
 
-    Args:
-        folder: the run folder.
-        accept_changed: whether to print the changed parts to stderr instead of refusing them.
-
     Raises:
-        InputError: if the source of one has changed.
+        InputError: if the source of one has changed, unless that is accepted: then stderr says so.
     """
     changed = changed_parts(folder)
     if not changed:

@@ -36,11 +36,8 @@ from reference.files import kind_of
 def load_run(config: TrainConfig, context: str = "") -> tuple[Setup, TrainState, float]:
     """A run's objects, its last saved state, and its training time until then in seconds.
 
-    Call it, and use the results, inside `arithmetic`.
-
-    Args:
-        config: the configuration of the run, as `load_config` reads it.
-        context: the context in which the run of a conditional problem is looked at; all, if "".
+    Call it, and use the results, inside `arithmetic`. They are of a context of a conditional
+    problem; of all, if "".
 
     Raises:
         InputError: if the folder is not a run with a checkpoint, or the run has no such context.
@@ -65,10 +62,7 @@ def train(
 ) -> tuple[Path, Report]:
     """Runs a training from its start; returns the run folder and the final figures.
 
-    Args:
-        config: the configuration.
-        probe: more figures to record whenever the distance to the target is measured.
-        display: the way in which the run is shown.
+    The probe gives more figures to record whenever the distance to the target is measured.
 
     Raises:
         InputError: if the folder exists, or the machine has fewer devices than requested.
@@ -103,15 +97,9 @@ def resume(
     *,
     accept_changed: bool = False,
 ) -> tuple[Path, Report]:
-    """Continues a run from its last checkpoint, as if it had never stopped.
+    """Continues a run from its last checkpoint, as if it had never stopped, with its probe.
 
     If a finished run has lost its picture alone, that is drawn again.
-
-    Args:
-        folder: the run folder.
-        probe: the probe with which the run began.
-        display: the way in which the run is shown.
-        accept_changed: whether the user's parts may have changed since.
 
     Raises:
         InputError: if the folder is not a run, or the run is finished, or another process trains
@@ -138,9 +126,6 @@ def resume(
 def follow(config: TrainConfig) -> None:
     """Trains together with process 0, which writes and measures; this process has no folder.
 
-    Args:
-        config: the configuration of process 0; only its folder may differ.
-
     Raises:
         InputError: if process 0 trains something else, or has fewer devices than requested.
         DivergedError: if the loss is no finite number, as in process 0.
@@ -160,11 +145,6 @@ def complete(config: TrainConfig, probe: Probe | None = None, display: Display =
     """Runs the training of a configuration to its end, from any state, and reads its report.
 
     A second call changes nothing, so another worker can take over at any time.
-
-    Args:
-        config: the configuration.
-        probe: more figures to record.
-        display: the way in which the run is shown.
 
     Raises:
         InputError: if its folder holds another run, or another process trains it, or training

@@ -170,13 +170,7 @@ def measured_steps(config: TrainConfig) -> set[int]:
 
 
 def check_finite(losses: Floats, first_seed: int, step: int, kept: str = "") -> None:
-    """Checks the losses of the steps after `step`, one row per seed.
-
-    Args:
-        losses: the loss of each seed and step.
-        first_seed: the seed of the first row.
-        step: the number of earlier steps.
-        kept: the end of the message.
+    """Checks the losses of the steps after `step`, one row per seed; `kept` ends the message.
 
     Raises:
         DivergedError: if one is no finite number; the message names its seed and step.

@@ -29,11 +29,7 @@ COARSE = 1e-3
 
 
 class Meter:
-    """The distance to the target during training, and at the end.
-
-    Args:
-        setup: the objects of the run.
-    """
+    """The distance to the target during training, and at the end."""
 
     def __init__(self, setup: Setup):
         self._setup = setup

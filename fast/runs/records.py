@@ -170,14 +170,7 @@ def parsed_records(content: bytes) -> list[dict[str, Any]]:
 
 
 def save_law(folder: Path, learned: Array, target: Array, labels: Sequence[str] = ()) -> None:
-    """Saves learned and target probabilities.
-
-    Args:
-        folder: the run folder.
-        learned: one row per seed.
-        target: one row.
-        labels: the labels of the terminal states, if these are enumerated.
-    """
+    """Saves the learned law, a row per seed, the target, and the labels if they are enumerated."""
     buffer = io.BytesIO()
     named: dict[str, Any] = {"labels": np.array(labels)} if labels else {}
     np.savez_compressed(buffer, learned=learned, target=target, **named)

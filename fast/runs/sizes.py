@@ -63,11 +63,7 @@ def least_memory(config: TrainConfig, environment: AbstractEnvironment[Any]) -> 
 
 
 def check_program(size: int, batch: int) -> str:
-    """Checks that the compiled program of training fits into memory, and says so.
-
-    Args:
-        size: its bytes, as `Trainer.memory` gives them.
-        batch: trajectories per step.
+    """Checks that the bytes of the compiled program of training fit into memory, and says so.
 
     Raises:
         InputError: if it does not fit.
@@ -83,11 +79,7 @@ def check_program(size: int, batch: int) -> str:
 
 
 def check_states(states: int, most: int) -> None:
-    """Checks that the states to enumerate fit into memory.
-
-    Args:
-        states: an upper bound of their number, or 0 if none is known.
-        most: the largest number that the user allows.
+    """Checks that the states to enumerate fit into memory, by a bound of their number; 0 is none.
 
     Raises:
         InputError: if they do not.
@@ -102,12 +94,7 @@ def check_states(states: int, most: int) -> None:
 
 
 def out_of_memory(error: jax.errors.JaxRuntimeError, batch: int) -> str | None:
-    """The message for an error of JAX by which memory ran out; None for others.
-
-    Args:
-        error: the error that JAX raised.
-        batch: trajectories per step.
-    """
+    """The message for an error of JAX by which memory ran out; None for others."""
     if "RESOURCE_EXHAUSTED" not in str(error):
         return None
     wanted = re.search(r"allocat\w+ ([\d.]+ ?\w*)", str(error))

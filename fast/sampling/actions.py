@@ -31,11 +31,7 @@ def draw_action(
 ) -> Int[Array, " batch"]:
     """The action at which the distribution function exceeds the draw; always a legal one.
 
-    Args:
-        log_p: `log p_F` of the actions, in nats.
-        mask: the legal actions.
-        draw: uniform on [0, 1).
-        exploration: the distribution of actions.
+    Draws are uniform on [0, 1); `log p_F` is in nats.
     """
     epsilon, temperature = exploration
     if not isinstance(temperature, float) or temperature != 1.0:

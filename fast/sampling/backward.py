@@ -21,11 +21,7 @@ def sample_backward(
 ) -> Trajectories:
     """Samples trajectories `tau ~ p_B(. | x)` from their ends; not for a `p_B` that reads latents.
 
-    Args:
-        policy: `p_B`, uniform or learned; no gradient flows through the samples.
-        environment: the state graph.
-        final: a batch of terminal states `x`.
-        draws: the result of `uniforms`.
+    No gradient flows through the samples; the draws are those of `uniforms`.
     """
 
     def move(state: Any, draw: Float[Array, " batch"]) -> tuple[Any, Any]:

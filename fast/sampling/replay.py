@@ -92,13 +92,7 @@ def choose(
     """Terminal states from the buffer, which must not be empty.
 
     They are drawn uniformly, in proportion to `R`, or, from a buffer with densities, in proportion
-    to `R^beta / density`.
-
-    Args:
-        buffer: the buffer.
-        draws: one number per state, uniform on [0, 1).
-        beta: the exponent of the target now.
-        by_reward: draw in proportion to the reward.
+    to `R^beta / density`, with the exponent `beta` of the target now; draws are uniform on [0, 1).
     """
     filled = jnp.arange(buffer.log_rewards.shape[0]) < buffer.added
     weights = filled.astype(buffer.log_rewards.dtype)

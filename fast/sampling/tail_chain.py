@@ -35,14 +35,7 @@ class Chains(NamedTuple):
 def step_chains(
     policy: Policy, environment: AbstractEnvironment[Any], states: Any, key: PRNGKeyArray
 ) -> Chains:
-    """A step of every chain; not for a `p_B` that reads latents.
-
-    Args:
-        policy: `p_F`, which proposes tails, and `p_B`.
-        environment: the state graph.
-        states: the terminal states before the step.
-        key: the random key of the step.
-    """
+    """A step of every chain from its terminal state; not for a `p_B` that reads latents."""
     back_key, cut_key, tail_key, accept_key = jax.random.split(key, 4)
     batch = len(jax.tree.leaves(states)[0])
     draws = uniforms(back_key, environment, batch)
@@ -79,12 +72,7 @@ def regrow(
 ) -> Trajectories:
     """Trajectories with the first `kept` steps of given ones, and new ones drawn from `p_F`.
 
-    Args:
-        policy: `p_F`.
-        environment: the state graph.
-        old: the given trajectories.
-        kept: the number of steps to keep.
-        draws: the result of `uniforms`.
+    The draws are those of `uniforms`.
     """
     network = policy.network
 

@@ -106,9 +106,7 @@ def mean_vector(mean: Sequence[float], size: int) -> Floats:
 def covariance_factor(entries: Sequence[float], size: int) -> Floats:
     """The lower triangular `L` with `L L^T = Lambda`; the identity if `entries` is empty.
 
-    Args:
-        entries: `Lambda` row by row, or only its diagonal.
-        size: the number of rows of `Lambda`.
+    The entries are those of `Lambda`, which has `size` rows, row by row, or only its diagonal.
 
     Raises:
         InputError: if it has another number of entries, or is not symmetric positive definite.

@@ -52,13 +52,6 @@ def stochastic_loss(
 
     The two are equal for "fixed". For "reparameterised", with trajectories drawn on-policy, the
     surrogate also has a term of value 0 with the derivative of the sampling distribution.
-
-    Args:
-        sampler: the policy and `log Z`.
-        environment: the state graph.
-        target: the target distribution of the latent at a terminal.
-        trajectories: a batch.
-        gradient: the kind of gradient.
     """
     policy: StochasticPolicy = sampler.policy
     if gradient == "fixed" and policy.is_stochastic:

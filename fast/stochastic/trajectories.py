@@ -65,12 +65,6 @@ def sample_latent_trajectories(
     """Samples trajectories from `xi` and `p_F`, or with exploring actions; latents never explore.
 
     No gradient flows through the samples; `trace` repeats the latents as functions of the policy.
-
-    Args:
-        policy: the policy.
-        environment: the state graph.
-        noise: the random numbers.
-        exploration: the distribution of actions; by default `p_F` itself.
     """
     batch = noise.uniform.shape[1]
     weights = jnp.broadcast_to(policy.start.log_weights(), (batch, len(policy.start.logits)))
@@ -151,16 +145,10 @@ def evaluate(
         log xi(w_0) + sum over t < n of log p_{F,s} p_{F,w} - log R(x) N(w_n | mu, Lambda)
                     - sum over t < n of log p_B
 
-    (the printed loss pads trajectories to one length, which leaves it undefined.)
-    The density of `w_0` is in the first step, that of `w_n` in the reward. A deterministic latent
-    has no densities, so that the terms are those of the states.
-
-    Args:
-        policy: the policy.
-        environment: the state graph.
-        target: the target distribution of the latent at a terminal.
-        trajectories: the states; their own latents are not read.
-        latents: the latents to evaluate, as sampled or as traced.
+    (the printed loss pads trajectories to one length, which leaves it undefined.) The density of
+    `w_0` is in the first step, that of `w_n` in the reward. A deterministic latent has no
+    densities, so that the terms are those of the states. The latents, as sampled or as traced, are
+    evaluated in place of the trajectories' own.
     """
     base = trajectories.base
     seen = _features(environment, base)

@@ -27,8 +27,7 @@ __all__ = [
 def task_meant(problem: Any) -> tuple[type[Task], dict[str, Any]]:
     """The kind of task that a user means by a problem, and the options that this sets.
 
-    Args:
-        problem: the name of a task, a task, or a problem, its class or `module:Name`; or None.
+    The problem is the name of a task, a task, or a problem, its class or `module:Name`; or None.
 
     Raises:
         InputError: if it is a name, but of no task.

@@ -74,11 +74,7 @@ class _Posterior(BuiltIn):
         return [re.sub(r"\d+", lambda place: names[int(place[0])], str(x)) for x in states]
 
     def facts(self, source: str = "") -> dict[str, str]:
-        """Rows, columns and checksum of the file.
-
-        Args:
-            source: the original, if the file is a copy.
-        """
+        """Rows, columns and checksum of the file, by the name of its source if it is a copy."""
         if self.data is None:
             return {}
         table = self.table()

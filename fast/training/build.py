@@ -40,17 +40,12 @@ def make_policy(
 ) -> Policy:
     """The policy of a configuration, with hidden layers as wide as its parameter budget allows.
 
-    The Markovian head has three hidden layers on the features of the state, the path-dependent
-    one a single hidden layer on the read-out `y_t`, as in the paper's appendix, or three with a
-    skip connection, unless `hidden_layers` says otherwise; the width of the hidden layers is chosen
-    so that the number of parameters comes nearest to the budget. A network without hidden layers
-    has no width: the budget is then that of a learned backward policy, or is not read without one.
-
-    Args:
-        config: the dynamics with their budget, the backward policy, and the loss.
-        environment: the state graph.
-        width: a width to use instead.
-        key: the random key of the parameters.
+    The Markovian head has three hidden layers on the features of the state, the path-dependent one
+    a single hidden layer on the read-out `y_t`, as in the paper's appendix, or three with a skip
+    connection, unless `hidden_layers` says otherwise; the width of the hidden layers is chosen so
+    that the number of parameters comes nearest to the budget, unless it is given. A network without
+    hidden layers has no width: the budget is then that of a learned backward policy, or is not read
+    without one.
 
     Raises:
         InputError: if no width comes within 5 % of the budget, or the backward policy reads a
@@ -98,12 +93,7 @@ def _tabled(policy: Policy, dynamics: DynamicsOptions[Any], parents: int) -> Pol
 def fitted(
     dynamics: DynamicsOptions[Any], p_b: BackwardOptions, build: Callable[[int], Built]
 ) -> Built:
-    """The policy whose hidden layers are as wide as the parameter budget allows.
-
-    Args:
-        dynamics: the dynamics, with the budget.
-        p_b: the backward policy.
-        build: the policy from the width of its hidden layers.
+    """The policy whose hidden layers are as wide as the parameter budget of the dynamics allows.
 
     Raises:
         InputError: if no width comes within 5 % of the budget.
@@ -140,10 +130,8 @@ def fitted(
 def _first(holds: Callable[[int], bool], low: int, high: int) -> int:
     """The first width above `low` at which `holds` is true, or MOST_WIDTH, by bisection.
 
-    Args:
-        holds: monotone in the width; false at `low`, unless that is 1.
-        low: a width.
-        high: the first width to try.
+    It is monotone in the width, and false at `low`, unless that is 1; the width `high` is tried
+    first.
     """
     while not holds(high) and high < MOST_WIDTH:
         low, high = high, min(2 * high, MOST_WIDTH)

@@ -77,12 +77,9 @@ def combined_loss(loss: RatioLoss, frozen: FrozenSamplers) -> TrajectoryLoss:
 def combined_ratio(
     steps: Steps, frozen: Sequence[Steps], *, rewarded: bool
 ) -> Float[Array, " batch"]:
-    """The log ratio of a step of a stream, or of an aggregate, in nats.
+    """The log ratio of a sampler to frozen ones along the same trajectories, in nats.
 
-    Args:
-        steps: the terms of the sampler that is trained.
-        frozen: the terms of each frozen sampler along the same trajectories.
-        rewarded: whether the reward of other factors enters as well.
+    If the reward of other factors enters, it is that of a step of a stream, else of an aggregate.
     """
     if rewarded:
         (previous,) = frozen

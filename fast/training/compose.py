@@ -259,12 +259,12 @@ class TrainConfig:
 
 
 def configure(task: str | type[Task], source: str = "", **options: Any) -> TrainConfig:
-    """The configuration of a task with options by name.
+    """The configuration of a task with options by name, all others by default.
 
     Args:
         task: its name, such as "six6", or its class.
         source: the origin of the options, for messages.
-        options: options by name; all others have the defaults of the task.
+        options: options by name.
 
     Raises:
         InputError: if an option belongs to no chosen part, or breaks a rule.
@@ -321,9 +321,7 @@ def unused(task: type[Task], options: Mapping[str, Any]) -> tuple[str, ...]:
 def stored_task(options: Mapping[str, Any], folder: Path) -> Task | None:
     """The task of a run folder with its copies of the user's files; None of tasks without files.
 
-    Args:
-        options: the content of its config.json.
-        folder: the run folder.
+    The options are the content of its config.json.
     """
     kind = TASKS.get(str(options.get("task")))
     if kind is None or not kind.inputs:
@@ -404,11 +402,6 @@ def choose_parts(owner: type[Task], options: Mapping[str, Any]) -> dict[str, Cho
 
 def refuse_misplaced(names: Collection[str], owner: type[Task], options: Mapping[str, Any]) -> None:
     """Refuses options of parts that are not chosen; names that belong to no part pass.
-
-    Args:
-        names: the names of options.
-        owner: the task.
-        options: the chosen parts, by name.
 
     Raises:
         InputError: if one belongs to such a part, naming the part.

@@ -109,10 +109,4 @@ class Method(ABC):
     def learn(
         self, environment: AbstractEnvironment[Any], state: TrainState, key: PRNGKeyArray
     ) -> tuple[Gradient, Buffer | None]:
-        """The gradient of a step, and the buffer after it.
-
-        Args:
-            environment: the state graph.
-            state: the state before the step.
-            key: the key of this step.
-        """
+        """The gradient of a step, and the buffer after it."""

@@ -84,11 +84,7 @@ class Networks(Method):
     ) -> tuple[Batch, Buffer | None]:
         """Draws trajectories forwards by the exploring policy, the rest backwards from the buffer.
 
-        Args:
-            environment: the state graph.
-            state: the state of training.
-            draws: uniform on [0, 1): one row to choose from the buffer, then one per step.
-            axis: the name of the devices' axis, if several share the batch.
+        Draws are uniform on [0, 1): one row to choose from the buffer, then one per step.
 
         Returns:
             the batch, and the buffer with the new ends of the forward trajectories.

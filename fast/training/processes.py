@@ -91,10 +91,7 @@ def broadcast_from_first(tree: Any) -> Any:
 
 
 def check_same(options: Mapping[str, Any]) -> None:
-    """Checks that all processes have the same options.
-
-    Args:
-        options: the options of this process, as plain data.
+    """Checks that all processes have the same options, as plain data.
 
     Raises:
         InputError: if the options differ; raised in all processes.

@@ -57,14 +57,8 @@ def loss_and_gradient(
 ) -> Gradient:
     """The loss on a batch, an estimate of `log Z`, and the gradient of the sampler's parameters.
 
-    Args:
-        loss: the loss.
-        environment: the state graph.
-        sampler: the parameters.
-        batch: the trajectories, or this device's share of them.
-        key: a random key, for losses that draw random numbers; the same on all devices.
-        axis: the name of the devices' axis, if several share the batch.
-        schedule: the layout of the evaluation, by default that of this process's platform.
+    If several devices share the batch, along `axis`, each has its share of it, and the same random
+    key.
     """
     if isinstance(loss, PolicyLoss):
         return _of_policy(loss, environment, sampler, batch.trajectories, axis)
@@ -123,10 +117,7 @@ def _total(x: Any, axis: str | None) -> Any:
 def on_devices(function: OfDraws, devices: int) -> OfDraws:
     """A function of the draws of a batch whose columns are shared by devices, along `AXIS`.
 
-    Args:
-        function: a function of an environment, a state of training and draws, whose result is equal
-            on all devices.
-        devices: the number of devices.
+    The result of the function is equal on all devices.
     """
     mesh = jax.make_mesh((devices,), (AXIS,), axis_types=(AxisType.Auto,))
     every = PartitionSpec()  # type: ignore[no-untyped-call]

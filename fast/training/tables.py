@@ -32,10 +32,7 @@ def with_rows(policy: Any, rows: Rows | None) -> Any:
 def by_row(gradient: Any, policy: Any, rows: Rows | None) -> Any:
     """The gradient by `with_rows(policy, rows)`, with that of a row wherever the row is repeated.
 
-    Args:
-        gradient: the gradient, which has a repeated row once.
-        policy: `with_rows(policy, rows)`.
-        rows: the rows.
+    The gradient has a repeated row once; `policy` is `with_rows(policy, rows)`.
     """
     if rows is None:
         return gradient

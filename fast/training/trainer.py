@@ -192,15 +192,7 @@ def train_step(
     state: TrainState,
     _: None = None,
 ) -> tuple[TrainState, TrainInfo]:
-    """One gradient step of one seed.
-
-    Args:
-        method: the method of training.
-        optimizer: the optimiser of the parameters.
-        environment: the state graph.
-        key: the key of the run; a step folds its number in.
-        state: the state before the step.
-    """
+    """One gradient step of one seed, which folds its number into the key of the run."""
     gradient, buffer = method.learn(environment, state, jax.random.fold_in(key, state.step))
     before = Sampler(state.sampler.policy, gradient.starting_log_z)
     parameters = eqx.filter(before, eqx.is_inexact_array)

@@ -135,13 +135,10 @@ class SteppedSampler:
     def exact(self, dag: PointedDAG[Any], rewards: Sequence[Fraction], most: int) -> ExactLaw:
         """The exact distribution of the library's rows, over all states that it can reach.
 
-        Args:
-            dag: the problem's graph, whose terminal states the library's ends must be among.
-            rewards: `R(x)`, one per terminal state.
-            most: the largest number of the library's states to enumerate.
+        Its ends must be among the terminal states of the problem's graph.
 
         Raises:
-            TooLargeError: if it has more states.
+            TooLargeError: if it has more than so many states.
             InputError: if an end is not a terminal state of the problem, or its reward differs.
         """
         (root,) = self.steps.keys(states := self.steps.start(1))

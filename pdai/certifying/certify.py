@@ -128,13 +128,7 @@ certify.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
 
 
 def certificate_of(what: Any, problem: Any, options: CertifyOptions) -> Certificate:
-    """The certificate of `certify`, with the options as one record.
-
-    Args:
-        what: the sampler.
-        problem: the problem; None for a run.
-        options: all other options.
-    """
+    """The certificate of `certify`, with the options as one record."""
     options = options.checked()
     problem, options = _listed(problem, options)
     source = source_of(what, problem, options)
@@ -224,12 +218,7 @@ def _run_of(what: Any) -> tuple[Any, Any]:
 
 
 def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource:
-    """The sampler that the first argument of `certify` means.
-
-    Args:
-        what: the argument.
-        problem: the second argument.
-        options: the other arguments, checked.
+    """The sampler that the first argument of `certify` means, with checked options.
 
     Raises:
         InputError: if it means none, or a problem is missing.

@@ -62,13 +62,8 @@ def samples_proof(
 ) -> list[str]:
     """Writes a statistical certificate, and gives the result of its check in words.
 
-    Args:
-        path: the path of the file.
-        paths: the trajectories, in the order of the draws.
-        problem: the problem, with the rewards.
-        log_z: bounds of `log Z`, in nats.
-        interval: the bounds of TV.
-        level: the probability with which they may be wrong.
+    Trajectories are in the order of the draws; `interval` has the bounds of TV, which are wrong
+    with the probability `level` at most.
     """
     reward = AskedProblem[Any](problem).reward
     rewards = {x: reward(x) for x in dict.fromkeys(path.terminal for path in paths)}
@@ -98,12 +93,7 @@ def bare_proof(
 ) -> list[str]:
     """Writes a statistical certificate of bare samples, and gives the result of its check in words.
 
-    Args:
-        path: the path of the file.
-        samples: the samples, in the order of the draws.
-        law: the probability of every value that the target has.
-        problem: the problem, or the law, whose name the file has.
-        level: the probability with which the lower bound may be wrong.
+    Samples are in the order of the draws; the file has the name of the problem, or of the law.
     """
     texts = {value: state_label(value) for value in law}
     # Values of the same text are one value of the file, whose TV is then no larger.

@@ -31,11 +31,7 @@ NETWORK = (
 
 
 class RunSource(SamplerSource):
-    """The sampler of a run, at its last checkpoint.
-
-    Args:
-        run: the run.
-        options: the options, of which the seeds and the limits are used.
+    """The sampler of a run, at its last checkpoint; the options' seeds and limits are used.
 
     Raises:
         InputError: if the folder is no run with a checkpoint, or has no such seed, or a random

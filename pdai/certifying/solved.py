@@ -15,11 +15,7 @@ ROWS = "the certificate covers the rows of policy.npz, from which `pdai sample` 
 
 
 class SolvedSource(SamplerSource):
-    """The rows of a solved run.
-
-    Args:
-        run: the run.
-        options: the options, of which the limits are used.
+    """The rows of a solved run; the options' limits are used.
 
     Raises:
         InputError: if it draws from a closed form, or another seed or regime is asked for.

@@ -161,10 +161,7 @@ class SamplerSource:
         self.name, self.target = name, target
 
     def exact(self, file: str | Path | None) -> ExactLaw | None:
-        """The exact distribution; None if the sampler has no rows to enumerate.
-
-        Args:
-            file: the path of the certificate file to write; None for no file.
+        """The exact distribution, and its file if one is named; None without rows to enumerate.
 
         Raises:
             TooLargeError: if there are too many states or histories.
@@ -367,10 +364,8 @@ class LogProbSource(SamplerSource):
 class SampleSource(SamplerSource):
     """Terminal states that are at hand: a sequence, an array, an iterator, or a `Counter`.
 
-    Args:
-        samples: the samples, in the order of the draws, or how often each was drawn.
-        target: the target.
-        most: of an iterator, which may have no end, as many are taken.
+    They are in the order of the draws, or how often each was drawn; of an iterator, which may have
+    no end, at most so many are taken.
 
     Raises:
         InputError: if there is no target, the samples are a set, or one is no terminal state.

@@ -104,12 +104,8 @@ class Target:
     def check_terminals(self, name: str, states: Sequence[Hashable]) -> None:
         """Checks that states are terminal states of the problem, as far as these are known.
 
-        Args:
-            name: the name of the states in messages.
-            states: the states.
-
         Raises:
-            InputError: if a state is not terminal.
+            InputError: if a state is not terminal; `name` is that of the states.
         """
         if not states or self.problem is None:
             return
@@ -166,15 +162,10 @@ class Target:
         return self._summed_log_z()
 
     def check_log_z(self, log_z: Interval, name: str, same: float = SAME_LOG_Z) -> None:
-        """Checks a `log Z` that is given against that of the problem, where it is known.
-
-        Args:
-            log_z: the one that is given, in nats.
-            name: its name in messages.
-            same: the largest difference, relative to its size.
+        """Checks a `log Z` in nats that is given against that of the problem, where it is known.
 
         Raises:
-            InputError: if they differ by more.
+            InputError: if they differ by more than `same`, relative to its size.
         """
         is_own = self._has_log_z and not self.is_told
         own = self.log_z() if is_own else self._summed_log_z()

@@ -29,12 +29,8 @@ def what_now(
 ) -> list[str]:
     """Three lines of advice about a run whose TV is above `LARGE`; none below.
 
-    Args:
-        law: the exact distribution of its sampler.
-        enumeration: the enumerated problem, with the observation of each state.
-        records: the records of its training; None if they are not of this target alone.
-        row: the place of the seed in the run.
-        texts: writes states as people read them.
+    `records` are those of its training, of the seed at place `row`; None if they are not of this
+    target alone. `texts` writes states as people read them.
     """
     if law.tv <= LARGE:
         return []

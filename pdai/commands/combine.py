@@ -42,12 +42,7 @@ class Experiment:
     """Continue the experiment in this folder: what is finished stays."""
 
     def execute(self, plan: Plan, usual: Plan) -> None:
-        """Runs the whole experiment, and prints the comparison to stdout.
-
-        Args:
-            plan: the requested plan.
-            usual: the plan by default.
-        """
+        """Runs the whole plan, and prints the comparison; `usual` is the plan by default."""
         from pdai.distributed.engine import LocalProcesses, dask_executor
         from pdai.distributed.experiment import begin, proceed
         from pdai.show.tables import comparison_table, parts_table
@@ -103,14 +98,7 @@ def stream_command(arguments: Sequence[str]) -> type[Any]:
 def _command(
     arguments: Sequence[str], kind: type[Plan], usual: str, description: str | None
 ) -> type[Any]:
-    """The command of a plan, with the options that its arguments choose.
-
-    Args:
-        arguments: the arguments of the command line.
-        kind: the class of the plan.
-        usual: the problem if the command names none.
-        description: its help.
-    """
+    """The command of a plan, with the options that its arguments choose, and its help."""
     chosen = scan(arguments, usual)
     if chosen.task not in USUAL:
         raise InputError(

@@ -35,11 +35,7 @@ class How:
 
 
 def solve_command(arguments: Sequence[str]) -> type[Any]:
-    """The command `pdai solve`, with the options of the problem that its arguments name.
-
-    Args:
-        arguments: the arguments after `solve`.
-    """
+    """The command `pdai solve`, with the options of the problem that its arguments name."""
     task = next((word for word in arguments if word in TASKS), USUAL)
     options: Any = task_options(task, How)
     default, tasks = tasks_union(task, options)

@@ -75,11 +75,7 @@ class Where:
 
 
 def train_command(arguments: Sequence[str]) -> type[Any]:
-    """The command `pdai train`, with the options that its arguments choose.
-
-    Args:
-        arguments: the arguments after `train`.
-    """
+    """The command `pdai train`, with the options that its arguments choose."""
     chosen = scan(arguments, USUAL)
     options: Any = options_class(chosen, {})
     default, tasks = tasks_union(chosen.task, options)

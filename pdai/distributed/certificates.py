@@ -20,11 +20,7 @@ MAX_TRAJECTORIES = 1_000_000
 def path_ratios(policy: Policy, enumeration: Enumeration) -> tuple[Ints, Floats]:
     """`log( p_F(tau) / p_B(tau | x) )` of every base trajectory, by the network in float64, nats.
 
-    The order of the trajectories is the same for all samplers.
-
-    Args:
-        policy: a sampler, of any dynamics and backward policy.
-        enumeration: the enumerated state graph; its rewards are not read.
+    The order of the trajectories is the same for all samplers, of any dynamics and backward policy.
 
     Returns:
         The node in which each trajectory ends, and its log ratio.
@@ -45,14 +41,8 @@ def oscillations(
 
     The residual of a run is its log ratio `log( p_F / p_B )` minus the log ratios of its frozen
     runs, and minus `log R` of the factors that these do not cover: trajectory balance of a client,
-    eq:apx:dist of an aggregate, eq:apx:sm of a step of a stream.
-
-    Args:
-        runs: configurations by name.
-        frozen: the names of the frozen runs of each run.
-        ratios: the results of `path_ratios`, for one seed.
-        enumeration: the state graph.
-        ends: the node in which each trajectory ends.
+    eq:apx:dist of an aggregate, eq:apx:sm of a step of a stream. Runs, their frozen runs and the
+    log ratios of `path_ratios` are by name.
     """
     dag, spreads = enumeration.dag, {}
     for name, config in runs.items():

@@ -74,9 +74,7 @@ def allowed(oscillations: Spreads) -> list[float]:
 def spreads(config: TrainConfig, runs: Mapping[str, TrainConfig]) -> Spreads | None:
     """The oscillations of finished runs, for every seed; None if it is too much to compute.
 
-    Args:
-        config: the configuration of the combined sampler.
-        runs: the runs by name, with all that they are given.
+    `config` is that of the combined sampler; the runs come with all that they are given.
     """
     if config.task.states() > config.run.max_states:
         return None

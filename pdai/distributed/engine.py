@@ -64,11 +64,6 @@ def bring_to_end(
 ) -> Iterator[Ended]:
     """Runs tasks to their ends, each as soon as the tasks that it reads have succeeded.
 
-    Args:
-        tasks: the tasks, by name.
-        executor: the executor that runs them.
-        say: receives a line for each event.
-
     Yields:
         each task as it ends, except tasks that never began because a task that they read failed.
     """
@@ -128,12 +123,9 @@ def _progress(tasks: Mapping[str, Task]) -> str:
 class LocalProcesses(ThreadPoolExecutor):
     """An executor of processes with one task at a time: if one dies, the others live on.
 
-    A process starts when a task needs one, is used again, and is replaced if it dies.
-
-    Args:
-        workers: the number of tasks that run at a time.
-        pinned: whether each process has one processor, where the system allows: for many runs at
-            once that is faster than all processors for each in turn.
+    A process starts when a task needs one, is used again, and is replaced if it dies. With `pinned`
+    each has one processor, where the system allows: for many runs at once that is faster than all
+    processors for each in turn.
     """
 
     def __init__(self, workers: int, *, pinned: bool = False):
@@ -192,14 +184,10 @@ def _settle(number: int | None) -> None:
 
 @contextlib.contextmanager
 def dask_executor(address: str) -> Iterator[Executor]:
-    """The workers of a dask cluster as an executor.
+    """The workers of a dask cluster, by the address or the file of its scheduler, as an executor.
 
     Run folders must be on a file system that all workers and this process share. A worker should
     have one thread, as a run uses all cores that it is allowed to.
-
-    Args:
-        address: the address of the scheduler, such as tcp://host:8786, or the path of its scheduler
-            file.
 
     Raises:
         InputError: if dask.distributed is not installed, or the scheduler does not answer.

@@ -95,11 +95,6 @@ def run_all(
 ) -> dict[str, Report]:
     """Trains runs to their ends, each as soon as its frozen runs are finished.
 
-    Args:
-        runs: configurations by name; the frozen runs of one may be the folders of others.
-        executor: the executor that runs them.
-        say: receives a line for each event.
-
     Raises:
         RunsFailedError: after all others have ended, if a run failed by itself, or was lost with
             its worker too often. Finished and unfinished runs stay in their folders.

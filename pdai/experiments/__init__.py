@@ -18,13 +18,9 @@ EXPERIMENTS: dict[str, Experiment] = {label: define(label) for label in labels()
 
 
 def chosen(label: str, seeds: int | None, pho4: Path | None, *, quick: bool) -> list[Experiment]:
-    """The experiments of a label, with the requested seeds.
+    """The experiments of a label, or of "all", with the requested seeds from their first on.
 
-    Args:
-        label: a label of the paper, or "all".
-        seeds: the number of seeds, from the experiment's first on; None for all reported ones.
-        pho4: the table of PHO4; None leaves its rows out.
-        quick: whether to run a short version only, as a test.
+    Without the table of PHO4 its rows are left out; `quick` is a short version, as a test.
 
     Raises:
         InputError: if there is no such label, no seed or too many, or the table of PHO4 cannot be

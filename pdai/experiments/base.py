@@ -246,14 +246,9 @@ def cells(
     paper: Sequence[Quoted | None] = (),
     probe: ProbeName | None = None,
 ) -> tuple[Cell, ...]:
-    """One row of a table: a configuration, and the options that each model changes.
+    """One row of a table: a configuration, and the options that each model, a column, changes.
 
-    Args:
-        row: the name of the row.
-        config: the instance, with the options that all models share; None if a file is missing.
-        models: the options of each column.
-        paper: the paper's numbers, for the first columns.
-        probe: a further measurement in training.
+    The configuration is None if a file is missing; the paper's numbers are for the first columns.
     """
     quoted = [*paper, *[None] * (len(models) - len(paper))]
     return tuple(

@@ -39,12 +39,7 @@ SHOWN_DIGITS = 4
 
 
 def define(label: str, pho4: Path | None = None) -> Experiment:
-    """The experiment of a label.
-
-    Args:
-        label: the label of the paper, or of a study.
-        pho4: the table of PHO4; None leaves the cells of its row without a training.
-    """
+    """The experiment of a label; cells of PHO4 have no training without its table."""
     fields = dict(next(entry for entry in _data()["experiment"] if entry["label"] == label))
     shared = {name: fields.pop(name) for name in _OF_A_ROW if name in fields}
     rows = [{**shared, **row} for row in fields.pop("rows")]

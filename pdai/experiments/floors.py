@@ -61,10 +61,8 @@ def observation(config: TrainConfig) -> Callable[[Any], Hashable]:
 def floors(config: TrainConfig, starts: int = STARTS, splits: int = SPLITS) -> Floors:
     """The floors of a coarse task.
 
-    Args:
-        config: the configuration of a grid in blocks, or of strings whose ends are seen.
-        starts: the number of starting points of the searches for policies with a small TV.
-        splits: the number of splits in branch and bound, which strings do not need.
+    The searches for policies with a small TV have so many starts, and branch and bound, which
+    strings do not need, so many splits.
     """
     problem, observe, task = config.problem(), observation(config), config.task
     tied = tied_policies(problem, observe)

@@ -99,12 +99,7 @@ class _Tree(NamedTuple):
 
 
 class Landscape:
-    """A loss over a tied class, as a function of one logit per class.
-
-    Args:
-        tied: the class, where no two actions of one state have one class.
-        target: the law, one number per terminal of its DAG.
-        loss: the loss.
+    """A loss over a tied class, as a function of one logit per class, for a law on the terminals.
 
     Raises:
         InputError: if two actions of a state are of one class, or the target is no positive law.
@@ -305,11 +300,7 @@ def minimum(landscape: Landscape, starts: Sequence[Vector] = ()) -> Minimum:
     """The minimum of likelihood, or the lowest one that searches end in; with its proof.
 
     Likelihood has no other minimum (claim price-of-likelihood); another loss may have a lower one
-    at which no search ended.
-
-    Args:
-        landscape: the loss over the class.
-        starts: logits, one array for each search; the search from zeros is always made.
+    at which no search ended. The search from zeros is always made.
     """
     with precision(BITS):
         if landscape.loss == "likelihood" and landscape.is_closed:

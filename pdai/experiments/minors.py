@@ -47,13 +47,9 @@ Minor = tuple[str, str, str, str]
 
 
 def cost(minor: Sequence[Fraction], raising: Fraction = RAISING) -> Fraction:
-    """A lower bound on the cost of making `ad - bc` of ((a, b), (c, d)) zero, as above.
+    """A lower bound on the cost of making `ad - bc` of ((a, b), (c, d)) zero; w is `raising`.
 
     It equals that cost, except that square roots are rounded down to 2^-40.
-
-    Args:
-        minor: a, b, c and d, not negative.
-        raising: w, from 0 to 1.
     """
     a, b, c, d = minor
     if a * d < b * c:
@@ -134,11 +130,6 @@ def paired_distance(law: dict[str, Fraction], last: int, raising: Fraction = RAI
     Strings are cut after t letters. Beginnings that look alike are paired, and for each pair the
     endings: that where the first is ahead most with that where the second is. So each cell is in
     one minor at most, and the costs add up. The best t counts.
-
-    Args:
-        law: the probability of each string; all have one length.
-        last: k, the number of letters that are seen.
-        raising: the cost of raising a probability; lowering it costs 1 - raising.
 
     Raises:
         InputError: if strings have several lengths, or their probabilities do not sum to 1.

@@ -43,15 +43,8 @@ def nearest(
 ) -> Attained:
     """A tied policy with a law near a target, by local search.
 
-    L-BFGS on a smoothed TV, from normal logits. TV is not convex in them, so another policy may be
-    nearer. The stated distance of this policy is proved.
-
-    Args:
-        tied: the class.
-        target: the law, one number per terminal of its DAG.
-        starts: the number of random starting points.
-        seed: the seed of these.
-        near: further starting points, one logit per class each.
+    L-BFGS on a smoothed TV, from so many normal logits, and from those that are `near`. TV is not
+    convex in them, so another policy may be nearer. The stated distance of this policy is proved.
 
     Raises:
         InputError: if the target is no law on the terminals.

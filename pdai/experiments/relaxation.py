@@ -47,12 +47,7 @@ class Box(NamedTuple):
 def least_distance(tied: TiedPolicies, target: Sequence[Fraction], splits: int) -> Fraction:
     """A lower bound on the TV from a law to the terminal laws of all tied policies.
 
-    With more splits it rises to the least TV, slowly if there are many classes.
-
-    Args:
-        tied: the class, where no two actions of one state have one class.
-        target: the law, one number per terminal of its DAG.
-        splits: the number of times that a box is split in two.
+    With more splits of boxes it rises to the least TV, slowly if there are many classes.
 
     Raises:
         InputError: if two actions of a state are of one class, or the target is no law.

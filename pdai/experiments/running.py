@@ -36,14 +36,9 @@ class Made(NamedTuple):
 def reproduce(experiment: Experiment, out: Path, jobs: int, say: Callable[[str], None]) -> Made:
     """Trains every run of an experiment that its file of results lacks.
 
-    A training that diverges, or whose process dies again and again, does not stop the others.
-
-    Args:
-        experiment: the experiment.
-        out: the folder of results; run folders are in `runs/` below it.
-        jobs: the number of processes that train at once, each on a processor of its own where the
-            system allows.
-        say: receives a line for each finished run, and lines of progress.
+    A training that diverges, or whose process dies again and again, does not stop the others. Run
+    folders are in `runs/` below `out`; each process has a processor of its own, where the system
+    allows.
 
     Raises:
         InputError: if the folder cannot be made.
@@ -104,10 +99,7 @@ def _missing(experiment: Experiment, runs: Sequence[Run], out: Path) -> dict[str
 
 
 def run_one(job: tuple[Cell, int, Training, Path]) -> Run:
-    """Trains the sampler of a cell for a seed, or resumes it; returns the results to store.
-
-    Args:
-        job: the cell, the seed, its training with its folder, and that folder.
+    """Trains the sampler of a cell for a seed in its folder, or resumes it; returns the results.
 
     Raises:
         InputError: if its folder holds another training.

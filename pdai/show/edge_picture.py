@@ -20,13 +20,7 @@ NAMES: dict[str, Any] = {"fontsize": 8, "parse_math": False}
 
 
 def draw_edges(edges: Floats, names: Sequence[str], path: Path) -> None:
-    """Writes the probability of each edge as a heat map; rows are the starts.
-
-    Args:
-        edges: the probabilities, shape (n, n).
-        names: the names of the nodes.
-        path: the PNG file.
-    """
+    """Writes the probability of each edge, shape (n, n), as a heat map; rows are the starts."""
     nodes = len(names)
     # Without pyplot, whose state is of the whole process.
     figure = Figure(figsize=(2.5 + 0.45 * nodes, 2 + 0.42 * nodes), layout="constrained")
@@ -40,12 +34,7 @@ def edge_panel(
 ) -> None:
     """Draws a number for each edge as a heat map; rows are the starts.
 
-    Args:
-        axis: the panel.
-        title: its title.
-        values: the numbers, without a diagonal.
-        names: the names of the nodes.
-        most: the largest absolute value of differences; by default these are probabilities.
+    `most` is the largest absolute value of differences; by default these are probabilities.
     """
     low, high = (0.0, 1.0) if most is None else (-most, most)
     image = axis.imshow(values, cmap="Blues" if most is None else "RdBu_r", vmin=low, vmax=high)

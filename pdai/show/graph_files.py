@@ -7,12 +7,7 @@ Edges = Mapping[tuple[int, int], float]
 
 
 def graphml(names: Sequence[str], edges: Edges) -> bytes:
-    """A directed graph as GraphML: nodes n0, n1, ... with the attribute `name`.
-
-    Args:
-        names: the names of the nodes.
-        edges: the probability of each edge.
-    """
+    """A directed graph as GraphML: nodes n0, n1, ... with the attribute `name`."""
     root = Element("graphml", xmlns="http://graphml.graphdrawing.org/xmlns")
     for name, owner, kind in (("name", "node", "string"), ("probability", "edge", "double")):
         attributes = {"for": owner, "attr.name": name, "attr.type": kind}

@@ -110,9 +110,8 @@ MOST_BARS, MOST_POINTS = 64, 5_000
 def look(model: str, dynamics: str | None = None) -> Look:
     """The look of a model, the same in every figure.
 
-    Args:
-        model: its name in a table; "Markovian, 0.01" is a variant of "Markovian", of its colour.
-        dynamics: the name of its network, which decides if the model has no look.
+    "Markovian, 0.01" is a variant of "Markovian", of its colour; the name of its network decides if
+    the model has no look.
     """
     family, _, variant = model.partition(",")
     if model in LOOKS:

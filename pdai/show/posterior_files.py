@@ -15,14 +15,9 @@ from reference.files import replace_file
 
 
 def write(answer: Answer, folder: Path, *, best: int, draws: int, seed: int) -> None:
-    """Writes an exact posterior into a folder, which appears when all is written.
+    """Writes an exact posterior into a new folder, which appears when all is written.
 
-    Args:
-        answer: the posterior.
-        folder: the folder, which must not exist yet.
-        best: the number of the most probable graphs or sets.
-        draws: the number of independent draws.
-        seed: the seed of the draws.
+    It has so many of the most probable graphs or sets, and so many independent draws.
 
     Raises:
         InputError: if the folder exists, or cannot be written.

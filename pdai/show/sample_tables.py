@@ -17,13 +17,9 @@ def sample_table(samples: "Samples", kind: TableFormat, *, corrected: bool = Fal
     """Samples as the content of a file.
 
     The columns are `state`, as text, and in nats `log_reward`, and `log_p_f` and `log_p_b` of the
-    trajectory that led there. JSON has a list of objects.
-
-    Args:
-        samples: the samples.
-        kind: the format.
-        corrected: whether they are the ends of chains. These are no draws of `p_F`, so that
-            `log_p_f` beside them would give a wrong TV, and is left out with `log_p_b`.
+    trajectory that led there. JSON has a list of objects. The ends of chains, which are corrected,
+    are no draws of `p_F`: `log_p_f` beside them would give a wrong TV, and is left out with
+    `log_p_b`.
 
     Raises:
         InputError: if it is Parquet, and pyarrow is not installed.

@@ -159,10 +159,6 @@ def expectations_table(report: Report, most: int = MOST_FEATURES) -> Table | Non
     """Expectations of features under the sampler of the first seed; None without features.
 
     Features farthest from the target, or else from the weighted estimate, come first.
-
-    Args:
-        report: the report of a run.
-        most: the largest number of rows.
     """
 
     def gap(one: Expectation) -> float:

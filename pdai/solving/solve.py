@@ -134,10 +134,6 @@ def default_folder(task: Task) -> Path:
 def task_of(problem: Any, options: Mapping[str, Any]) -> tuple[Task, dict[str, Any]]:
     """The task that the first argument of `solve` means, and the options that are not its own.
 
-    Args:
-        problem: the argument.
-        options: options by name.
-
     Raises:
         InputError: if it means none, or an option breaks a rule.
     """
@@ -281,10 +277,7 @@ def _means(
 ) -> dict[str, tuple[float, float]]:
     """The expectations of the problem's features under the sampler and the target, if it has some.
 
-    Args:
-        problem: the problem.
-        labels: the terminal states.
-        learned: their probabilities; None for those of the target.
+    Without probabilities of the terminal states, those of the target are taken.
     """
     if not isinstance(problem, KnowsMeans):
         return {}

@@ -14,13 +14,10 @@ from reference.files import read_file
 def document(
     title: str, links: Sequence[tuple[str, str]], sections: Sequence[Element], command: str
 ) -> bytes:
-    """The page as a file.
+    """The page as a file, with the place and name of each entry of its contents.
 
-    Args:
-        title: its heading.
-        links: the place and the name of each entry of the contents.
-        sections: the content; the first has the identifier `overview`.
-        command: the command of `pdai` that makes it.
+    The first section has the identifier `overview`; `command` is that of `pdai` which makes the
+    page.
     """
     items = [tag("li", tag("a", name, href=href)) for href, name in links]
     style, script = _part("page.css"), _part("page.js")

@@ -9,12 +9,9 @@ LONGEST = 200
 
 
 def tag(name: str, /, *children: "Element | str", **attributes: object) -> Element:
-    """An element.
+    """An element of elements and text.
 
-    Args:
-        name: the name of the element.
-        children: elements, and text.
-        attributes: `class_` is class, other underscores are hyphens; None is left out.
+    Of the attributes `class_` is class, other underscores are hyphens; None is left out.
     """
     made = Element(
         name,
@@ -56,13 +53,7 @@ def short(value: object) -> str:
 
 
 def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> Element:
-    """A table in a scrolling box that the keyboard reaches.
-
-    Args:
-        caption: the caption above the table.
-        head: names of the columns; empty for none.
-        rows: cells, text or elements; the first of a row is its heading.
-    """
+    """A table in a scrolling box that the keyboard reaches; the first of a row is its heading."""
 
     def cell(value: object, **attributes: object) -> Element:
         content = value if isinstance(value, Element) else str(value)

@@ -20,12 +20,7 @@ LONGEST = 14
 
 
 def lift_picture(lift: Lift, name: str) -> Element:
-    """The states as buttons in layers from left to right, edges as wide as their flow.
-
-    Args:
-        lift: the lifted DAG with its policy.
-        name: the name of the run.
-    """
+    """The states as buttons in layers from left to right, edges as wide as their flow."""
     dag = lift.lifted.dag
     visits = [float(visit) for visit in path_sums(lift.policy)]
     nodes, passed = layout(dag)

@@ -12,12 +12,7 @@ FIRST_ROWS = 12
 
 
 def posterior_page(answer: Answer, best: int) -> bytes:
-    """The page as a file.
-
-    Args:
-        answer: the posterior.
-        best: the number of the most probable graphs or sets.
-    """
+    """The page as a file, with so many of the most probable graphs or sets."""
     tables = answer.tables()
     links = [("#overview", "The answer"), *((f"#{name}", name) for name in tables)]
     links.append(("#best", "most probable"))
