@@ -54,13 +54,9 @@ def against_law(
 ) -> tuple[Interval, list[Line]]:
     """Bounds of `TV(p_T, pi)` from samples of `p_T` and the exact target.
 
-    Args:
-        samples: independent samples, in the order of the draws.
-        target: `pi(x)` of every sample; zero where the target excludes it.
-        level: the level of the interval, half of it for each side.
-
-    Raises:
-        InputError: if there are fewer than two.
+    Samples are independent, in the order of the draws; `target` has `pi(x)` of every sample, zero
+    where the target excludes it. Each side has half of the level. Raises InputError if there are
+    fewer than two.
     """
     check_two(samples)
     place = {x: i for i, x in enumerate(target)}
@@ -142,12 +138,8 @@ def bound_by_events(pieces: Sequence[Counts], law: Floats, level: float) -> floa
 
     If TV is at most v, an event has a probability of at most `pi + v` and at least `pi - v`, given
     the samples before. So the bets lose against v, and so does their mean (claim
-    event-bets-tv-bound).
-
-    Args:
-        pieces: counts of each value in consecutive pieces of the samples.
-        law: `pi` of each value.
-        level: the level of the bound.
+    event-bets-tv-bound). `pieces` counts each value in consecutive pieces of the samples, `law` has
+    its `pi`.
     """
     log, events = math.log(1 / level), _Events.of(pieces, law)
     starts = sorted({max(1, round(len(pieces) * share)) for share in STARTS})
@@ -170,10 +162,7 @@ def bound_from_above(
 ) -> tuple[float, list[Line]]:
     """The upper bound of TV, with the bound that a perfect sampler would get.
 
-    Args:
-        places: the samples, as places of values.
-        law: `pi` of each value.
-        level: the level of the bound.
+    Samples are places of values, of which `law` has `pi`.
     """
     count, values = len(places), len(law)
     distance = float(abs(np.bincount(places, minlength=values) / count - law).sum()) / 2
@@ -193,13 +182,7 @@ def bound_from_above(
 
 
 def noise_floor(count: int, law: Floats, level: float) -> float:
-    """The approximate upper bound that a perfect sampler would get.
-
-    Args:
-        count: the number of samples.
-        law: `pi` of each value.
-        level: the level of the bound.
-    """
+    """The approximate upper bound that a perfect sampler would get; `law` has each `pi`."""
     return min(1.0, *_noises(count, law, level))
 
 
@@ -238,13 +221,7 @@ def against_samples(
 ) -> tuple[Interval, list[Line]]:
     """A lower bound of TV from samples of both laws, by an event chosen on the first halves.
 
-    Args:
-        samples: independent samples of the sampler.
-        target: independent samples of the target.
-        level: the level of the bound.
-
-    Raises:
-        InputError: if there are fewer than two of either.
+    Both are independent samples. Raises InputError if there are fewer than two of either.
     """
     check_two(samples)
     check_two(target)

@@ -48,10 +48,8 @@ class Interval(NamedTuple):
 def log_capital(gains: Floats, count: int | Floats, mean: float | Floats) -> Floats:
     """The logarithm of the capital won against a mean, averaged over `BETS`.
 
-    Args:
-        gains: `sum of log(1 + kappa x)` per bet, shape (..., bets).
-        count: the number of values.
-        mean: the mean that is bet against, at least 0.
+    `gains` is `sum of log(1 + kappa x)` per bet over `count` values, shape (..., bets); the mean
+    that is bet against is at least 0.
     """
     logs = gains - np.multiply.outer(np.asarray(count, float), np.log1p(BETS * mean))
     largest: Floats = logs.max(-1)
@@ -78,8 +76,7 @@ class LowerMean:
     def add(self, values: Floats) -> None:
         """Adds values; the bound is valid if they are at most the variables.
 
-        Raises:
-            InputError: if one is NaN, negative or above `LARGEST`.
+        Raises InputError if one is NaN, negative or above `LARGEST`.
         """
         if not (inside := (values >= 0) & (values <= LARGEST)).all():
             raise InputError(
@@ -134,8 +131,7 @@ class MeanInterval:
     def add(self, low: Floats, high: Floats | None = None) -> None:
         """Adds values, each between two numbers; `high` is `low` by default.
 
-        Raises:
-            InputError: if a lower one is NaN or negative, or an upper one NaN or above 1.
+        Raises InputError if a lower one is NaN or negative, or an upper one NaN or above 1.
         """
         high = low if high is None else high
         self.below.add(low)

@@ -45,10 +45,8 @@ def check_certificate(path: Path | str) -> Verdict:
     """Checks a certificate in exact arithmetic, in Python, which is not verified.
 
     The verdict is that of `pdai-check` (`reference.certificates.run_checker`), which is proved to
-    accept nothing false. Memory grows with the width of the graph.
-
-    Raises:
-        InputError: if there is no such file.
+    accept nothing false. Memory grows with the width of the graph. Raises InputError if there is no
+    such file.
     """
 
     def check() -> None:
@@ -70,11 +68,7 @@ def verdict_of(check: Callable[[], None]) -> Verdict:
 
 
 def check_rows(header: Header, rows: Iterable[Row]) -> None:
-    """Checks all rows, and the claims of the header against them.
-
-    Raises:
-        RefusedError: if a row or a claim is wrong.
-    """
+    """Checks all rows, and the header's claims against them; a wrong one is a RefusedError."""
     for name, number in (
         ("the sum of the rewards", header.reward_sum),
         ("the denominator of the rewards", header.reward_denominator),
@@ -97,12 +91,8 @@ class Walk:
 
     The mass of a node is complete when its row comes, and is then passed on to its children. A row
     must have non-negative numbers that sum to one, and children in increasing order, later than the
-    node. Each node but the first must be the child of an earlier one.
-
-    Args:
-        nodes: the number of rows.
-        reward_sum: the sum of the numerators of the rewards.
-        scale: as in `Header`.
+    node. Each node but the first must be the child of an earlier one. The number of rows, the sum
+    of the rewards' numerators and the scale are those of the `Header`.
     """
 
     def __init__(self, nodes: int, reward_sum: int, scale: int | None) -> None:
@@ -148,8 +138,7 @@ class Walk:
     def total_variation(self) -> tuple[Fraction, Fraction]:
         """The bounds of `TV(p_T, R / Z)`, once all rows are taken.
 
-        Raises:
-            RefusedError: if the number of rows or the sum of the rewards is wrong.
+        Raises RefusedError if the number of rows or the sum of the rewards is wrong.
         """
         if self._next != self._nodes:
             raise RefusedError(f"there are {self._next} rows, not {self._nodes}")

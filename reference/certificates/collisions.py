@@ -54,12 +54,8 @@ ROOM = 0.1
 def upper_probability(count: int, trials: int, log: float) -> float:
     """An upper bound of a probability, which fails with probability at most `exp(-log)`.
 
-    It is the largest q with `trials KL(count / trials | q) <= log` (Chernoff, 1952).
-
-    Args:
-        count: the number of trials that had the event.
-        trials: the number of independent trials.
-        log: the logarithm of one over the level, in nats.
+    It is the largest q with `trials KL(count / trials | q) <= log` (Chernoff, 1952), where `count`
+    of the independent trials had the event, and `log` is that of one over the level, in nats.
     """
     share = count / trials
     low, high = share, 1.0
@@ -96,10 +92,6 @@ def scores(counts: Counts, target: Floats) -> Floats:
     """Distances of counts from their expectations, in standard deviations.
 
     The score is `sqrt(2 n KL(p^ | pi))` with the sign of `p^ - pi`; infinite where `pi` is zero.
-
-    Args:
-        counts: the number of samples of each value.
-        target: `pi` of each value.
     """
     share = counts / counts.sum()
     sizes: Floats = np.sqrt(2 * counts.sum() * np.maximum(divergences(share, target), 0.0))
@@ -157,10 +149,7 @@ def split(places: npt.NDArray[np.intp], values: int) -> Parts:
 def collision_bound(parts: Parts, target: Floats, level: float) -> float:
     """An upper bound of `TV(p, pi)`, which fails with probability at most `level`.
 
-    Args:
-        parts: the samples.
-        target: `pi` of each value; 0 where the target excludes it.
-        level: the level.
+    `target` has `pi` of each value; 0 where the target excludes it.
     """
     steps, log = len(parts.places), math.log(STATEMENTS / level)
     plan = _plan(steps, target, log)
@@ -182,13 +171,7 @@ def collision_bound(parts: Parts, target: Floats, level: float) -> float:
 
 
 def expected_bound(trials: int, target: Floats, level: float) -> float:
-    """The approximate bound that samples of the target itself would get: the noise of the method.
-
-    Args:
-        trials: the number of samples.
-        target: `pi` of each value.
-        level: the level.
-    """
+    """The approximate bound of samples of the target `pi` itself: the noise of the method."""
     return _plan(trials - trials // CHOOSING, target, math.log(STATEMENTS / level)).bound
 
 
@@ -208,13 +191,8 @@ def _mean_product(
     """An upper bound of the average product of a sample with earlier ones, given these.
 
     The product of x and y is `[x = y] a(x) / pi(x) - a(x) - a(y)` and a constant. The first and the
-    third are bet on, as only they depend on the later sample.
-
-    Args:
-        places: the samples.
-        target: `pi` of each value.
-        weights: `a` of each value, 0 outside of B.
-        log: the logarithm of one over the level.
+    third are bet on, as only they depend on the later sample. `weights` has `a` of each value, 0
+    outside of B; `log` is that of one over the level.
     """
     steps = len(places)
     ratio = np.divide(weights, target, where=weights > 0, out=np.zeros(len(target)))
@@ -295,20 +273,12 @@ def _distance(
     steps: int,
     log: float,
 ) -> float:
-    """The largest sum of `|p - pi|` that the average product allows.
+    """The largest sum of `|p - pi|` that the average product, at most `mean`, allows.
 
     For any `theta` it is at most `sum of pi peak + theta / 2 * sum of a pi q`, where `peak` is the
     largest `|u| - a theta q(u) / 2`: it is at a root of a quadratic equation where `1 / (a theta)`
-    is at most `1 / (8 k) - 1 / 2`.
-
-    Args:
-        target: `pi` of values of B.
-        weights: `a` of these.
-        sizes: how many values there are of each.
-        mean: the bound of the average product.
-        rate: r of the lower tail.
-        steps: the number of samples.
-        log: the logarithm of one over the level.
+    is at most `1 / (8 k) - 1 / 2`. `target` has `pi` of values of B, `weights` their `a`, `sizes`
+    how many there are of each; `rate` is r of the lower tail, `log` that of one over the level.
     """
     bends = _bends(weights, rate, steps)
     square = max(mean + log * _squares(steps) / rate, 2.0**-60)

@@ -58,9 +58,8 @@ class ExactLaw(NamedTuple):
 def exact_sampler(rows: ForwardRows, dag: PointedDAG[Any], max_nodes: int) -> ExactSampler:
     """The rows of a sampler on every state, or on every history if it is path-dependent.
 
-    Raises:
-        TooLargeError: if there are more than `max_nodes` states or histories.
-        InputError: if a row is no row of probabilities, or equal states have other rows.
+    Raises TooLargeError if there are more than `max_nodes` of these, InputError if a row is no row
+    of probabilities, or equal states have other rows.
     """
     lifted = lift(dag, Forgetful() if rows.is_markovian else History(), max_nodes)
     inner = [node for node, row in enumerate(lifted.dag.children) if row]
@@ -87,13 +86,7 @@ def exact_sampler(rows: ForwardRows, dag: PointedDAG[Any], max_nodes: int) -> Ex
 def law_beside_target(
     p_t: Sequence[Fraction], labels: Sequence[Any], rewards: Sequence[Fraction]
 ) -> ExactLaw:
-    """The exact distribution of a sampler, with its target.
-
-    Args:
-        p_t: `p_T(x)`, one per terminal state.
-        labels: the labels of the terminal states.
-        rewards: `R(x)`, one per terminal state.
-    """
+    """The exact distribution of a sampler, with its target: `p_T(x)` and `R(x)` per terminal."""
     target = normalize(rewards)
     missed = [i for i, p in enumerate(p_t) if p == 0]
     lines = [

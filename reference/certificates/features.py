@@ -56,9 +56,8 @@ def both(first: Features | None, second: Features | None) -> Features | None:
 class FeatureMeans:
     """Means of features, summed up while trajectories are drawn.
 
-    Args:
-        features: a function from a terminal state to numbers in [0, 1] by name, always with the
-            same names.
+    Features are a function from a terminal state to numbers in [0, 1] by name, always the same
+    names.
     """
 
     def __init__(self, features: Features):
@@ -80,13 +79,10 @@ class FeatureMeans:
     ) -> list[Line]:
         """For each feature, its mean under the sampler, under the target, and by weights.
 
-        Features are sorted by the distance of the sampler from the target, or from the weights.
-
-        Args:
-            level: the level of each interval.
-            tv: the interval of the sampler's TV; its upper end fails with probability at most
-                `level / 2`.
-            known: the exact means under the target by name, as far as they are known.
+        Features are sorted by the distance of the sampler from the target, or from the weights. The
+        level is that of each interval; the upper end of the sampler's TV fails with probability at
+        most `level / 2`. `known` has the exact means under the target by name, as far as they are
+        known.
         """
         if not self.means:
             return []
@@ -122,14 +118,8 @@ def table(
 ) -> tuple[tuple[str, ...], Floats]:
     """The names of features, and their values at terminal states, shape (states, names).
 
-    Args:
-        features: a function from a terminal state to numbers by name.
-        terminals: the terminal states.
-        names: the names at earlier states; () if no state came before.
-        is_bounded: whether the numbers must lie in [0, 1].
-
-    Raises:
-        InputError: if a value lies outside [0, 1] or is not finite, or names differ between states.
+    `names` are those at earlier states; () if no state came before. Raises InputError if a value is
+    not finite, or, if bounded, lies outside [0, 1], or names differ between states.
     """
     values = _values(features, is_bounded)
     rows = {x: values(x) for x in dict.fromkeys(terminals)}
@@ -168,11 +158,9 @@ def sample_lines(
 ) -> list[Line]:
     """The expectations of features under a sampler and a listed target, farthest apart first.
 
-    Args:
-        features: a function from a terminal state to numbers in [0, 1] by name.
-        samples: independent samples; outside of the target a feature may be any number in [0, 1].
-        target: `pi(x)` of every terminal state.
-        level: the probability that any of the intervals fails.
+    Of independent samples outside of the target, a feature may be any number in [0, 1]. `target`
+    has `pi(x)` of every terminal state; any of the intervals fails with probability at most
+    `level`.
     """
     counts = Counter(samples)
     inside = [x for x in counts if x in target]

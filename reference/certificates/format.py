@@ -145,9 +145,7 @@ class Labelled(Protocol):
 def write_rows(path: Path | str, header: Head, rows: Iterable[Labelled]) -> None:
     """Writes a certificate; a kill leaves either the old file or the new one.
 
-    Raises:
-        InputError: if a number or a label is too long to be read back, or the file cannot be
-            written.
+    Raises InputError if a number or a label is too long to be read back, or it cannot be written.
     """
     with replacing(Path(path)) as file:
         _check_writable(header.problem, header)

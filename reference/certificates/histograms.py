@@ -38,15 +38,9 @@ def random_order(
 ) -> tuple[npt.NDArray[np.intp] | None, list[str]]:
     """The places of samples in a random order, None where they keep their own; and notes.
 
-    Args:
-        owner: the name of the samples in messages.
-        samples: the samples, or the values of a histogram.
-        counts: how often each value was drawn, as integers or their digits; None for samples.
-        seed: the seed of the order; samples of two laws need two.
-
-    Raises:
-        InputError: if a count is no whole number, all are zero, their sum is above `MOST`, or
-            samples come again.
+    With `counts`, as integers or their digits, samples are the values of a histogram. Samples of
+    two laws need two seeds. Raises InputError if a count is no whole number, all are zero, their
+    sum is above `MOST`, or samples come again.
     """
     random = np.random.default_rng(seed)
     if counts is not None:
@@ -89,14 +83,8 @@ def check_repeats(
 ) -> None:
     """Checks that samples repeat as often as independent draws of any law on some values must.
 
-    Args:
-        owner: the name of the samples in messages.
-        samples: the samples; those outside of the values do not count.
-        values: all values of the target; None if they are not listed.
-
-    Raises:
-        InputError: if independent draws repeat so seldom with at most the probability
-            `exp(-SELDOM)`.
+    Samples outside of all values of the target, None if they are not listed, do not count. Raises
+    InputError if independent draws repeat so seldom with at most the probability `exp(-SELDOM)`.
     """
     if values is None:
         return

@@ -55,9 +55,7 @@ class Between(NamedTuple):
 def shortfall(log_ratio: Floats, error: Floats) -> Between:
     """Bounds of `(1 - exp(log_ratio))_+`, a number in [0, 1].
 
-    Args:
-        log_ratio: log ratios, in nats; minus infinity is a ratio of zero.
-        error: the largest error of a log ratio, in nats.
+    Log ratios, of which minus infinity is a ratio of zero, and their largest errors are in nats.
     """
     low, high = (-np.expm1(np.minimum(log_ratio + sign * error, 0.0)) for sign in (1, -1))
     return Between(low * (1 - SLACK), np.minimum(high * (1 + SLACK), 1.0))

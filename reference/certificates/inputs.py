@@ -110,9 +110,8 @@ def _array_rows(path: Path, content: bytes) -> list[list[str]]:
 def values_of(array: np.ndarray[Any, Any], owner: str) -> list[Any]:
     """The samples in an array, as values of Python: entries, or rows as tuples.
 
-    Raises:
-        InputError: if it has no axis, more than two, or entries that are masked, or no numbers or
-            texts; or fractions in float16.
+    Raises InputError if it has no axis, more than two, or entries that are masked, or no numbers or
+    texts; or fractions in float16.
     """
     check_unmasked(owner, array)
     if array.ndim not in (1, 2) or array.dtype.kind not in "biufUSO":

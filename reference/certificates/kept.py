@@ -29,7 +29,7 @@ COLUMNS = ("log_p_f", "log_p_b", "log_reward", "error")
 
 
 class KeptDraws:
-    """A sampler whose draws are kept, block by block.
+    """A sampler whose draws are kept in a folder, block by block.
 
     The random numbers of a block depend on the seed and its number alone, and a block is written
     whole or not at all. So after a kill the same numbers are drawn again, and no draw is selected
@@ -38,16 +38,9 @@ class KeptDraws:
     a sampler is more than its source. For the end of a trajectory, the values of its features are
     kept.
 
-    Args:
-        sampler: the sampler, whose attribute `rng` is set before each block.
-        folder: the folder of the blocks; made if it does not exist.
-        seed: the seed of the draws.
-        features: a function from a terminal state to numbers in [0, 1] by name; None if ends are
-            not needed.
-        of: digests or numbers of all other inputs of the draws, by name; None is not compared.
-
-    Raises:
-        InputError: if the sampler's random numbers cannot be set, or the folder has other draws.
+    The sampler's attribute `rng` is set before each block; without features, ends are not needed.
+    `of` has digests or numbers of all other inputs of the draws, by name; None is not compared.
+    Raises InputError if the random numbers cannot be set, or the folder has other draws.
     """
 
     def __init__(
@@ -73,10 +66,8 @@ class KeptDraws:
     def draw(self, count: int, *, labels: bool = False) -> Walks:
         """Trajectories of `p_F`: those of the folder first; a call may return fewer than requested.
 
-        The end of a trajectory is given as the pairs of each feature's name and value there.
-
-        Raises:
-            InputError: if ends are requested without features, or a block is damaged or another's.
+        The end of a trajectory is given as the pairs of each feature's name and value there. Raises
+        InputError if ends are requested without features, or a block is damaged or another's.
         """
         if labels and self.features is None:
             raise InputError("of ends of trajectories, features alone are kept: say which")

@@ -28,19 +28,12 @@ def law_of(
 ) -> Law:
     """The law that `certify` is given.
 
-    Args:
-        law: `uniform`; weights by value; a file of values with weights or log weights; a circuit;
-            or a formula, with the weights of literals that its file has. With `solutions`, a file
-            gives weights of literals.
-        support: the values of the uniform law: a sequence, or a file with one in each line.
-        solutions: a formula in DIMACS, or a circuit of c2d or d4 (.nnf): its solutions are the
-            values.
-        most: the largest number of solutions of a formula.
-        seconds: the wall time in which these are listed.
-
-    Raises:
-        InputError: if a file breaks a rule, a value is repeated or has no weight, or the parts
-            given do not make one law.
+    It is `uniform`; weights by value; a file of values with weights or log weights; a circuit; or a
+    formula, with the weights of literals that its file has. The support of the uniform law is a
+    sequence, or a file with a value in each line. With `solutions`, a formula in DIMACS or a
+    circuit of c2d or d4 (.nnf) whose solutions are the values, a file gives weights of literals. At
+    most so many solutions of a formula are listed, in so many seconds. Raises InputError if a file
+    breaks a rule, a value is repeated or has no weight, or the parts given do not make one law.
     """
     check_type("the target", "law", law, (str, Path, Mapping))
     check_type("the target", "solutions", solutions, (str, Path, NoneType))

@@ -28,12 +28,9 @@ class Start:
 class ListedLaw:
     """A law on listed values, as a problem of one step: `pi(x)` is its weight over their sum.
 
-    Args:
-        weights: the weight of each value, at least 0; a value of weight 0 is outside of the law.
-        parse: reads a sample as a value; by default every sample is a text if all values are.
-
-    Raises:
-        InputError: if a weight is negative or not finite, or all are 0.
+    A value of weight 0 is outside of the law. `parse` reads a sample as a value; by default every
+    sample is a text if all values are. Raises InputError if a weight is negative or not finite, or
+    all are 0.
     """
 
     initial = Start()
@@ -101,8 +98,7 @@ def _text(sample: object) -> str:
 def read_values(path: Path) -> list[Hashable]:
     """The values in a file, one a line, under the name `value` or without.
 
-    Raises:
-        InputError: if it cannot be read, a line has more than one, or the first may be a name.
+    Raises InputError if it cannot be read, a line has more than one, or the first may be a name.
     """
     rows = _rows(path, ("value",))[1]
     if rows[0] in [(1, [name]) for name in NAMES]:
@@ -116,10 +112,8 @@ def read_values(path: Path) -> list[Hashable]:
 def from_logs(logs: Mapping[Hashable, Any]) -> dict[Hashable, Fraction]:
     """Weights from log weights in nats, up to a common factor; minus infinity is a weight of 0.
 
-    Each weight is within 2^-51 of the exponential, relative to its size.
-
-    Raises:
-        InputError: if a log weight is NaN or plus infinity, or two are too far apart.
+    Each weight is within 2^-51 of the exponential, relative to its size. Raises InputError if a log
+    weight is NaN or plus infinity, or two are too far apart.
     """
     numbers: dict[Hashable, Fraction] = {}
     for value, log in logs.items():
@@ -139,15 +133,11 @@ def from_logs(logs: Mapping[Hashable, Any]) -> dict[Hashable, Fraction]:
 
 
 def read_weights(path: Path, of: str) -> Mapping[Hashable, Fraction]:
-    """The weights in a file, by value.
+    """The weights in a file with a value and its weight in each line, by value.
 
-    Args:
-        path: the file, with a value and its weight in each line.
-        of: the name of the column of values; the other is `weight`, or `log_weight`, in nats. No
-            names are needed for weights.
-
-    Raises:
-        InputError: if it cannot be read, a value is repeated, or a weight is no decimal number.
+    `of` names the column of values; the other is `weight`, or `log_weight`, in nats. No names are
+    needed for weights. Raises InputError if it cannot be read, a value is repeated, or a weight is
+    no decimal number.
     """
     names, rows = _rows(path, (of, "weight"), (of, "log_weight"))
     other = "log_weight" if "log_weight" in names else "weight"

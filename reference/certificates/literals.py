@@ -24,15 +24,10 @@ PAIRED = 3_000_000
 def against_circuit(
     samples: Sequence[Solution | Outside], circuit: Circuit, level: float
 ) -> tuple[Interval, list[Line]]:
-    """Bounds of `TV(p_T, pi)`; the upper one is 1.
+    """Bounds of `TV(p_T, pi)` from independent samples; the upper one is 1.
 
-    Args:
-        samples: independent samples, in the order of the draws; `Outside()` for no solution.
-        circuit: the target.
-        level: the level of the lower bound.
-
-    Raises:
-        InputError: if there are fewer than two.
+    A sample that is no solution of the circuit, the target, is `Outside()`. The level is that of
+    the lower bound. Raises InputError if there are fewer than two samples.
     """
     check_two(samples)
     variables = circuit.literals.variables

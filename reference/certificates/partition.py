@@ -48,16 +48,10 @@ class Search(NamedTuple):
 def bound_partition(
     problem: Any, gap: float = 1e-3, most: int = 100_000, seconds: float = 10.0
 ) -> Search:
-    """Bounds of `log Z` by best-first search.
+    """Bounds of `log Z` by best-first search, of a problem with `log_mass_bound`.
 
-    Args:
-        problem: the state graph, the reward, and `log_mass_bound`.
-        gap: the width at which to stop, in nats.
-        most: the largest number of opened states.
-        seconds: the time limit.
-
-    Raises:
-        InputError: if a bound is no number, or lies below the reward of a terminal state.
+    It stops at a width of `gap`, in nats, when `most` states are opened, or after some seconds.
+    Raises InputError if a bound is no number, or lies below the reward of a terminal state.
     """
     end = time.monotonic() + seconds
     met, open_sum = Fraction(0), Fraction(0)

@@ -18,13 +18,9 @@ from reference.certificates.walks import Sampler
 
 
 class SeveralPaths:
-    """A sampler of terminal states with several backward paths each, in place of trajectories.
+    """A sampler of terminal states with K >= 1 paths to each, in place of trajectories.
 
     `log_p_f - log_p_b` of its draws is `log q`.
-
-    Args:
-        sampler: the sampler.
-        count: the number K of paths, at least 1.
     """
 
     def __init__(self, sampler: Sampler, count: int):
@@ -58,11 +54,7 @@ class SeveralPaths:
 
 
 def averaged(paths: Sequence[Walks]) -> Walks:
-    """Terminal states with the mean q of `p_F / p_B` over several paths of each.
-
-    Args:
-        paths: trajectories to the same terminal states, one of each in every batch.
-    """
+    """Terminal states with the mean q of `p_F / p_B` over several paths: one of each per batch."""
     if len(paths) == 1:
         return paths[0]
     ratios = np.stack([walks.log_p_f - walks.log_p_b for walks in paths])

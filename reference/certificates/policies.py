@@ -69,14 +69,10 @@ class Row(NamedTuple):
 class ForwardRows:
     """The rows of `p_F`, by a function of the state or of the history.
 
-    Args:
-        policy: the function.
-        problem: the problem, which has the children.
-        takes: the argument of the function: one state, a list of states, one history (a tuple of
-            states from the initial one on) or a list of histories.
-        gives: the result of the function: probabilities, which must sum to one up to the rounding
-            of float32, or logits. A row is a sequence in the order of `problem.children(state)`, or
-            a mapping from child to number, in which absent children have probability zero.
+    It `takes` one state, a list of states, one history (a tuple of states from the initial one on)
+    or a list of histories, and `gives` probabilities, which must sum to one up to the rounding of
+    float32, or logits. A row is a sequence in the order of `problem.children(state)`, or a mapping
+    from child to number, in which absent children have probability zero.
     """
 
     def __init__(
@@ -98,11 +94,7 @@ class ForwardRows:
         self._many, self._twice = policy, AskTwice()
 
     def rows(self, histories: Sequence[History]) -> list[Row]:
-        """The row at the end of each history.
-
-        Raises:
-            InputError: if one is no row of probabilities over the children.
-        """
+        """The row at the end of each history; InputError if one is no row over the children."""
         keys: list[Hashable] = [h[-1] if self.is_markovian else h for h in histories]
         new = [key for key in dict.fromkeys(keys) if key not in self._kept]
         if new:
@@ -127,8 +119,7 @@ class ForwardRows:
     def findings(self) -> list[str]:
         """The largest rounding of the sum of a row, as a sentence.
 
-        Raises:
-            InputError: if every row of logits is seen to be one of probabilities.
+        Raises InputError if every row of logits is seen to be one of probabilities.
         """
         if self._are_rows == {True}:
             raise InputError(
@@ -218,26 +209,14 @@ def parents_of(problem: Any) -> Callable[[Any], Sequence[Hashable]] | None:
 
 
 class WaysBack:
-    """The ways of states back to the initial one, by the first parent of each.
-
-    Args:
-        problem: a problem with `parents(state)`.
-    """
+    """The ways of states of a problem with `parents` back to the initial one, by first parents."""
 
     def __init__(self, problem: Any):
         self._graph, self._parents = AskedProblem[Any](problem), parents_of(problem)
         self._seen: set[Hashable] = {problem.initial}
 
     def check(self, state: Hashable, owner: str) -> None:
-        """Checks that a state is reached, as far as the problem gives parents.
-
-        Args:
-            state: the state.
-            owner: whose it is, for messages.
-
-        Raises:
-            InputError: if it is not.
-        """
+        """Checks that a state is reached, as far as parents show; raises InputError if not."""
         if self._parents is None:
             return
         name, path = self._graph.name, [state]
@@ -264,15 +243,10 @@ class WaysBack:
 class BackwardRows:
     """The rows of `p_B` over the parents of a state: by a function, or uniform.
 
-    Args:
-        problem: the problem, whose `children` must agree with the parents at every requested state.
-        p_b: a function from a state to a row of probabilities over its parents, a sequence or a
-            mapping; None for uniform rows.
-        dag: the enumerated graph, if any: the parents of a problem without `parents(state)` are
-            taken from it, and other parents must be those in it.
-
-    Raises:
-        InputError: if the problem has no `parents(state)`, and no graph is given.
+    The problem's `children` must agree with the parents at every requested state. `p_b` gives a row
+    of probabilities over these, a sequence or a mapping. The parents of a problem without
+    `parents(state)` are taken from the enumerated graph, if any, and other parents must be those in
+    it. Raises InputError if the problem has no `parents(state)`, and no graph is given.
     """
 
     def __init__(
@@ -297,9 +271,8 @@ class BackwardRows:
     def row(self, state: Hashable) -> Row:
         """The row of a state.
 
-        Raises:
-            InputError: if the mass of `p_B` is not one: a parent does not have the state as a
-                child, or is not reached, or the numbers are no probabilities.
+        Raises InputError if the mass of `p_B` is not one: a parent does not have the state as a
+        child, or is not reached, or the numbers are no probabilities.
         """
         if state not in self._kept:
             if len(self._kept) > KEPT:

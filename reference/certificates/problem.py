@@ -17,10 +17,8 @@ from reference.problems.base import MAX_NODES, Problem, enumerate_dag, enumerate
 def state_label(state: Hashable) -> str:
     """The text of a state in a certificate: printable ASCII, the same in every process.
 
-    It is `repr`, except that the elements of frozen sets are sorted.
-
-    Raises:
-        InputError: if the state has no text of its own.
+    It is `repr`, except that the elements of frozen sets are sorted. Raises InputError if the state
+    has no text of its own.
     """
     kind = type(state)
     if isinstance(state, frozenset):
@@ -45,11 +43,9 @@ def confirm_problem(path: Path | str, problem: Problem[Any], max_nodes: int = MA
     The labels of the file must map it onto the graph of the problem. The children of each node must
     be, one to one, the children of its state; node 0 must be the initial state; and each terminal
     state must be one node, with its reward. Then the graph of the file is the problem's or a lift
-    of it (def:pointeddag), such as the histories. `check_certificate` checks the claim.
-
-    Raises:
-        InputError: if there is no such file, or two states of the problem have the same label.
-        TooLargeError: if the problem has more than `max_nodes` states.
+    of it (def:pointeddag), such as the histories. `check_certificate` checks the claim. Raises
+    InputError if there is no such file, or two states of the problem have the same label,
+    TooLargeError if the problem has more than `max_nodes` states.
     """
     dag = enumerate_dag(problem, max_nodes)
     states, rewards = states_by_label(dag), enumerate_rewards(problem, dag)

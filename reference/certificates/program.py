@@ -27,14 +27,9 @@ def find_checker() -> Path | None:
 
 
 def run_checker(path: Path | str, program: Path | None = None) -> Verdict:
-    """The verdict of the verified checker on a certificate.
+    """The verdict of the verified checker, by default that of `find_checker`, on a certificate.
 
-    Args:
-        path: the path of the certificate.
-        program: the checker; by default the result of `find_checker`.
-
-    Raises:
-        InputError: if there is no such file, there is no checker, or it fails.
+    Raises InputError if there is no such file, there is no checker, or it fails.
     """
     with reading(Path(path), follow=True):
         pass  # a file that can be read

@@ -28,12 +28,9 @@ class MalformedError(InputError):
 def open_certificate(path: Path | str) -> Iterator[tuple[Header, Iterator[Row]]]:
     """Reads the header of a certificate, and then a row at a time.
 
-    Yields:
-        the header, and the rows; the end of the file is checked after the last row.
-
-    Raises:
-        MalformedError: at the first malformed line, here or while rows are taken.
-        InputError: if there is no such file, or it is a pipe, a device or a folder.
+    The end of the file is checked after the last row. Raises MalformedError at the first malformed
+    line, here or while rows are taken; InputError if there is no such file, or it is a pipe, a
+    device or a folder.
     """
     with reading(Path(path), follow=True) as file:
         lines = Lines(file)
@@ -41,11 +38,7 @@ def open_certificate(path: Path | str) -> Iterator[tuple[Header, Iterator[Row]]]
 
 
 def read_header(path: Path | str) -> Header:
-    """The header of a certificate.
-
-    Raises:
-        MalformedError, InputError: as `open_certificate` does.
-    """
+    """The header of a certificate; raises as `open_certificate` does."""
     with open_certificate(path) as (header, _):
         return header
 

@@ -60,19 +60,11 @@ def read_record(path: Path, texts: StateTexts, *, tolerant: bool = False, seed: 
     Without a header each line is a terminal state. A header names the columns: `terminal`, and for
     trajectories `log_p_f`, `log_p_b` and `log_reward`, in nats, or for terminal states `log_prob`.
     It may be called `state`, as `pdai sample` does. With a column `count`, or if equal lines stand
-    together, samples are put in a random order (`random_order`). `log_reward` is not read if it
-    stands alone, as beside corrected samples.
-
-    Args:
-        path: the file.
-        texts: the reader of states.
-        tolerant: whether fewer than half of the bare samples may lie outside the enumerated
-            terminal states: the sampler is wrong by their share.
-        seed: the seed of a random order.
-
-    Raises:
-        InputError: if the file cannot be read, a column is missing, unknown or repeated, a
-            number is invalid, or a sample is no terminal state.
+    together, samples are put in a random order (`random_order`) by a seed. `log_reward` is not read
+    if it stands alone, as beside corrected samples. If `tolerant`, fewer than half of the bare
+    samples may lie outside the enumerated terminal states: the sampler is wrong by their share.
+    Raises InputError if the file cannot be read, a column is missing, unknown or repeated, a number
+    is invalid, or a sample is no terminal state.
     """
     columns, has_header = _columns(path)
     counts = columns.pop(COUNT, None)
@@ -178,9 +170,8 @@ def _number(text: str) -> float:
 def priced(record: Record, problem: Any) -> Record:
     """Terminal states with `log_prob` as trajectories of one step, with the problem's rewards.
 
-    Raises:
-        InputError: if there is no problem, a state has two probabilities, those of distinct states
-            sum to more than 1, or the samples show that they have others.
+    Raises InputError if there is no problem, a state has two probabilities, those of distinct
+    states sum to more than 1, or the samples show that they have others.
     """
     assert record.numbers is not None
     if problem is None:
@@ -217,12 +208,7 @@ class Likeliest:
         self._mass = 0.0
 
     def add(self, terminals: Sequence[Hashable], log_p_f: np.ndarray[Any, Any]) -> None:
-        """Adds trajectories, and raises InputError if the mass is above 1.
-
-        Args:
-            terminals: their ends; () if they are not known.
-            log_p_f: their log-probabilities, in nats.
-        """
+        """Adds trajectories to ends, () if unknown; raises InputError if their mass is above 1."""
         for x, log in zip(terminals, log_p_f.tolist(), strict=False):
             if log > (before := self._logs.get(x, -math.inf)):
                 self._logs[x] = log
@@ -233,17 +219,10 @@ class Likeliest:
 def check_drawn(
     samples: Sequence[Hashable], logs: Mapping[Hashable, float], by: str, fix: str
 ) -> None:
-    """Checks that samples may be draws of a law.
+    """Checks that samples may be draws of a law, given the log-probability of each value.
 
-    Args:
-        samples: the samples.
-        logs: the log-probability of each value.
-        by: what the log-probabilities are, for messages.
-        fix: how to mend them.
-
-    Raises:
-        InputError: if they sum to more than 1, or values that came often, or seldom, in one half of
-            the samples do so in the other.
+    Messages have what these are `by`, and how to `fix` them. Raises InputError if they sum to more
+    than 1, or values that came often, or seldom, in one half of the samples do so in the other.
     """
     check_mass(
         math.fsum(math.exp(min(log, 1.0)) for log in logs.values()),
@@ -263,17 +242,11 @@ def check_drawn(
 
 
 class Recorded:
-    """Recorded trajectories as a sampler that can be drawn from once.
+    """Recorded trajectories, with their numbers, as a sampler that can be drawn from once.
 
-    They are assumed to be independent draws of one sampler, with correct numbers.
-
-    Args:
-        record: the trajectories, with their numbers.
-        problem: the problem, whose rewards are used, and must agree with the recorded ones up to
-            float32; None to use the recorded ones.
-
-    Raises:
-        InputError: if `log p_F` or `log p_B` is above 0, or a reward disagrees with the problem.
+    They are assumed to be independent draws of one sampler, with correct numbers. With a problem,
+    its rewards are used, and must agree with the recorded ones up to float32. Raises InputError if
+    `log p_F` or `log p_B` is above 0, or a reward disagrees.
     """
 
     def __init__(self, record: Record, problem: Any = None):

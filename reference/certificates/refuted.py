@@ -102,9 +102,7 @@ class Drawn(NamedTuple):
 def open_bare(path: Path | str) -> Iterator[tuple[BareHeader, list[Value], Iterator[int]]]:
     """Reads the header and the values of a certificate of bare samples, and then each sample.
 
-    Raises:
-        MalformedError: at the first malformed line, here or while samples are taken.
-        InputError: if there is no such file, or it is a pipe, a device or a folder.
+    Errors are those of `open_certificate`.
     """
     with reading(Path(path), follow=True) as file:
         lines = Lines(file)
@@ -138,10 +136,7 @@ def check_bare(path: Path | str) -> Verdict:
 
     The verdict is that of `pdai-check` (`reference.certificates.run_checker`). That somebody writes
     one that is accepted, and TV is below its claim, has probability at most its level, if the
-    samples are independent draws of one sampler.
-
-    Raises:
-        InputError: if there is no such file.
+    samples are independent draws of one sampler. Raises InputError if there is no such file.
     """
 
     def check() -> None:
@@ -202,10 +197,7 @@ def _pieces(weights: Sequence[int], samples: Sequence[int]) -> Iterator[_Piece]:
 def won_by_bets(h: BareHeader, weights: Sequence[int], samples: Sequence[int]) -> int:
     """The capital of all bets together against the claim; each begins with the level.
 
-    Args:
-        h: the header, of which scale, level and TV are used.
-        weights: the weights of the values.
-        samples: the numbers of the values drawn.
+    Of the header, scale, level and TV are used; samples are the numbers of the values drawn.
     """
     total = sum(weights)
     unit = h.tv_den * total
@@ -250,21 +242,12 @@ def write_bare(
     level: float,
     problem: str = "unnamed",
 ) -> float:
-    """Writes a statistical certificate of bare samples.
+    """Writes a statistical certificate of bare samples; returns the lower bound of TV in it.
 
-    Args:
-        path: the path of the file; an old file is replaced.
-        law: the weight of each value of the law, by its text.
-        samples: the texts of the samples, in the order of the draws; of a value that the law does
-            not list, any other text.
-        level: the probability with which the claim may be wrong.
-        problem: the name of the law, for readers of the file.
-
-    Returns:
-        The lower bound of TV that the file claims.
-
-    Raises:
-        InputError: if a number or a text is too long for the file.
+    `law` has the weight of each value by its text. Samples are texts, in the order of the draws; of
+    a value that the law does not list, any other text. The claim is wrong with probability at most
+    the level. An old file is replaced; the name of the law is for its readers. Raises InputError if
+    a number or a text is too long for the file.
     """
     common, numbers = lcm(*(w.denominator for w in law.values())), {x: i for i, x in enumerate(law)}
     values = [Value(x, int(w * common)) for x, w in law.items()] + [Value(OTHER, 0)]

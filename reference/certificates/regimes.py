@@ -73,12 +73,7 @@ def blocks(
 ) -> Iterator[Walks]:
     """Blocks of fresh trajectories, until all intervals are narrow enough or the budget is used up.
 
-    Args:
-        sampler: the sampler.
-        budget: when to stop.
-        level: the level of each interval.
-        means: the intervals, to which each block is added before the next.
-        draws: receives the trajectories.
+    A block is added to `means`, the intervals, before the next; `draws` receives the trajectories.
     """
     end = time.monotonic() + budget.seconds
     while (left := budget.samples - draws.count) > 0:
@@ -96,18 +91,10 @@ def with_log_z(
     """Regime Z: `TV(p_F, mu) = E_{p_F}[(1 - w)_+]`, from samples of the model alone.
 
     With `Z- <= Z <= Z+`, the variable of `Z+` is at least that of `Z`, and that of `Z-` at most. So
-    the first mean bounds TV from above and the second from below. And `E[R p_B / p_F] <= Z`, so the
-    mean weight bounds `Z` from below, and may refute the given one.
-
-    Args:
-        sampler: the sampler.
-        log_z: an interval that contains `log Z`, in nats.
-        level: the level of each bound.
-        budget: when to stop.
-        draws: receives the trajectories.
-
-    Raises:
-        InputError: if the upper end of `log Z` is not finite, or below the bound of the weights.
+    the first mean bounds TV from above and the second from below, each at the level. And
+    `E[R p_B / p_F] <= Z`, so the mean weight bounds `Z` from below, and may refute the given one.
+    Raises InputError if the upper end of `log Z`, in nats, is not finite, or below the bound of the
+    weights.
     """
     if not (log_z.low <= log_z.high and math.isfinite(log_z.high)):
         raise InputError(
@@ -135,20 +122,13 @@ def with_log_z(
 def with_target(
     terminals: Sequence[Hashable], sampler: Sampler, level: float, budget: Budget, draws: Draws
 ) -> Result:
-    """Regime S: exact samples of the target, `Z` unknown.
+    """Regime S: independent exact samples of the target, `Z` unknown.
 
     For any `z`, `TV(p_F, mu)` lies between the smaller and the larger of
     `E_mu[(1 - z p_F / (R p_B))_+]` and `E_{p_F}[(1 - R p_B / (z p_F))_+]` (claim
     one-sided-tv-bound), and is at least `mu(A) - p_F(A)` for the event `A` that `R p_B / p_F > z`.
     At `z = Z` all three are equal. Here a pilot estimates `z`, and its trajectories are left out of
     the means. Each of the four means is bounded at a quarter of the level.
-
-    Args:
-        terminals: independent samples of the target.
-        sampler: the sampler.
-        level: the level of the interval.
-        budget: when to stop.
-        draws: receives the trajectories.
     """
     log_z = _pilot(sampler)
     model, target = MeanInterval(), MeanInterval()
@@ -183,13 +163,8 @@ def with_neither(sampler: Sampler, level: float, budget: Budget, draws: Draws) -
     A mode that the sampler never visits changes none of its samples, so no upper bound below 1 is
     possible. But the mean weight gives a lower bound `z` of `Z`, and `(1 - R p_B / (z p_F))_+` is
     at most its value at `Z`. So bets on its mean win no more than bets on the variable whose mean
-    is TV, however `z` was chosen: the same samples serve both bounds.
-
-    Args:
-        sampler: the sampler.
-        level: the level of each bound, half of it for `Z`, half for the mean.
-        budget: when to stop.
-        draws: receives the trajectories.
+    is TV, however `z` was chosen: the same samples serve both bounds. Half of the level is for `Z`,
+    half for the mean.
     """
     log_scale, weight, mean = _pilot(sampler), LowerMean(), LowerMean()
     drawn: list[Walks] = []

@@ -39,15 +39,10 @@ def rejection(
     backward: BackwardKernel[Fraction],
     rewards: Sequence[Fraction],
 ) -> Rejection:
-    """The largest weight of an enumerated sampler, by a longest path.
+    """The largest weight of an enumerated sampler with exact rows, by a longest path.
 
-    Args:
-        forward: the exact rows of `p_F`.
-        backward: a `p_B` of mass one, on the same graph.
-        rewards: `R(x)`, one per terminal state.
-
-    Raises:
-        InputError: if `p_F` has a zero, so that part of the target cannot be reached.
+    `p_B` has mass one, on the same graph. Raises InputError if `p_F` has a zero, so that part of
+    the target cannot be reached.
     """
     log_most = -residual_spread(forward, backward, rewards).least
     log_z = log_float(sum(rewards, start=Fraction(0)))
@@ -72,15 +67,9 @@ class Kept(NamedTuple):
 def exact_samples(sampler: Sampler, log_most: float, count: int, seed: int) -> Kept:
     """Independent samples of the target; exact but for the float64 rounding of a weight.
 
-    Args:
-        sampler: the sampler.
-        log_most: the bound in its `Rejection`.
-        count: the number of samples.
-        seed: the seed of the decisions.
-
-    Raises:
-        InputError: if a weight is larger than certified, or a million trajectories per sample are
-            not enough.
+    `log_most` is the bound in the sampler's `Rejection`, `seed` that of the decisions. Raises
+    InputError if a weight is larger than certified, or a million trajectories per sample are not
+    enough.
     """
     # Decisions must not depend on the draws, whose generator may have the same seed.
     rng = np.random.default_rng([seed, 1])

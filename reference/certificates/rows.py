@@ -27,14 +27,10 @@ FLOAT32 = 2.0**-23
 
 
 def unit_row(row: Sequence[float], what: object) -> list[float]:
-    """The closed row of a row of probabilities in float64.
+    """The closed row of a row of probabilities in float64, one per child.
 
-    Args:
-        row: numbers >= 0, one per child, that sum to one up to float32.
-        what: the name of the row in messages, such as "the row of 'aab'".
-
-    Raises:
-        InputError: if a number is no probability, or the sum is not one.
+    Raises InputError, with a name such as "the row of 'aab'", if a number is no probability, or the
+    sum is not one up to float32.
     """
     total = math.fsum(row) if all(map(math.isfinite, row)) else math.nan
     if not total > 0 or min(row) < 0:
@@ -53,8 +49,7 @@ def unit_row(row: Sequence[float], what: object) -> list[float]:
 def soft_row(logits: Sequence[float], what: object) -> list[float]:
     """The soft-max of a row of logits, as `unit_row`; minus infinity is a probability of zero.
 
-    Raises:
-        InputError: if a logit is NaN or infinite, or none is finite.
+    Raises InputError if a logit is NaN or infinite, or none is finite.
     """
     if not math.isfinite(max(logits)) or any(map(math.isnan, logits)):
         raise InputError(
@@ -67,12 +62,9 @@ def soft_row(logits: Sequence[float], what: object) -> list[float]:
 def closed_rows(log_p: Floats, mask: Any) -> Floats:
     """Rows of probabilities in float64, closed: the largest is one minus the others.
 
-    Args:
-        log_p: logarithms of normalised probabilities, in nats, shape (rows, n).
-        mask: where a probability may be positive, at least once per row.
-
-    Raises:
-        InputError: if one is NaN or infinite.
+    `log_p` are logarithms of normalised probabilities, in nats, shape (rows, n); one may be
+    positive where `mask` says so, at least once per row. Raises InputError if one is NaN or
+    infinite.
     """
     rows: Floats = np.where(mask, np.exp(np.minimum(log_p, 1.0)), 0.0)
     if not np.isfinite(rows).all():
@@ -83,8 +75,7 @@ def closed_rows(log_p: Floats, mask: Any) -> Floats:
 def soft_rows(logits: Any, mask: Any) -> Floats:
     """The soft-max over the legal entries, in float64, closed.
 
-    Raises:
-        InputError: if a logit is NaN or infinite, or a row has no legal entry.
+    Raises InputError if a logit is NaN or infinite, or a row has no legal entry.
     """
     wide: Floats = np.where(mask, np.asarray(logits, np.float64), -np.inf)
     largest = wide.max(1, keepdims=True)
@@ -125,13 +116,8 @@ def exact_entry(row: Sequence[float], place: int) -> Fraction:
 def choose(row: Sequence[float], sums: Sequence[float], rng: np.random.Generator) -> int:
     """A number drawn with exactly the probabilities of `exact_row`, if random bits are fair.
 
-    A uniform number of 53 bits decides, unless it lies within rounding of a boundary. Then more
-    bits are drawn, until exact arithmetic decides.
-
-    Args:
-        row: the probabilities.
-        sums: their partial sums, in float64.
-        rng: the source of bits.
+    A uniform number of 53 bits decides, unless it lies within rounding of a boundary of the partial
+    sums. Then more bits are drawn, until exact arithmetic decides.
     """
     uniform, window = rng.random(), (len(row) + 2) * 2.0**-52
     first = bisect_right(sums, uniform - window)

@@ -38,8 +38,7 @@ class CertifiedSampler:
     def load(cls, path: Path | str) -> "CertifiedSampler":
         """The sampler of a certificate, once this is checked (in Python).
 
-        Raises:
-            InputError: if the file is no certificate, or claims something false.
+        Raises InputError if the file is no certificate, or claims something false.
         """
         try:
             with open_certificate(path) as (header, lines):

@@ -93,8 +93,7 @@ class Sample(NamedTuple):
     def weight(self) -> Pair:
         """`R p_B / p_F` as numerator and denominator, both products of all numbers as they stand.
 
-        Raises:
-            RefusedError: if a number is no probability, the reward is negative, or `p_F` zero.
+        Raises RefusedError if a number is no probability, the reward is negative, or `p_F` zero.
         """
         if self.reward[0] < 0 or self.reward[1] <= 0:
             raise RefusedError("its reward is no number >= 0")
@@ -117,9 +116,7 @@ def _words(pairs: Iterable[Pair]) -> list[str]:
 def open_samples(path: Path | str) -> Iterator[tuple[SamplesHeader, Iterator[Sample]]]:
     """Reads the header of a statistical certificate, and then a sample at a time.
 
-    Raises:
-        MalformedError: at the first malformed line, here or while samples are taken.
-        InputError: if there is no such file, or it is a pipe, a device or a folder.
+    Errors are those of `open_certificate`.
     """
     with reading(Path(path), follow=True) as file:
         lines = Lines(file)
@@ -132,14 +129,8 @@ H = TypeVar("H", bound=Head)
 def read_header(lines: Lines, kind: Callable[..., H], fields: Sequence[str]) -> H:
     """Reads the lines above the samples, which must be those that the header writes.
 
-    Args:
-        lines: the lines of the file.
-        kind: the class of the header, made of a name and numbers, whose lines are the version, the
-            name, and numbers after the name of each line.
-        fields: their names.
-
-    Raises:
-        MalformedError: at the first malformed line.
+    Headers of this kind are made of a name and numbers; their lines are the version, the name, and
+    numbers after the name of each line. Raises MalformedError at the first malformed line.
     """
     version, name, *others = kind("", *[0] * (len(fields) - 1)).lines()
     read = [lines.next()]
@@ -183,10 +174,8 @@ def check_samples(path: Path | str) -> Verdict:
 
     The verdict is that of `pdai-check` (`reference.certificates.run_checker`). What is accepted is
     wrong with probability at most its level, if `Z` lies between its bounds, and the samples are
-    independent draws of a sampler that has these `p_F`, and a `p_B` of mass one.
-
-    Raises:
-        InputError: if there is no such file.
+    independent draws of a sampler that has these `p_F`, and a `p_B` of mass one. Raises InputError
+    if there is no such file.
     """
 
     def check() -> None:
@@ -244,10 +233,8 @@ class Values:
 def capital(h: SamplesHeader, mean: int, values: Iterable[int]) -> int:
     """The capital of all bets together against a mean; they begin with half of the level.
 
-    Args:
-        h: the header, of which scale, level and the denominator of TV are used.
-        mean: the numerator of the mean.
-        values: the values, in multiples of `1 / scale`.
+    Of the header, scale, level and the denominator of TV, by which the mean is divided, are used;
+    values are in multiples of `1 / scale`.
     """
     each = [h.scale * h.level_num // (2 * h.level_den)] * len(BETS)
     bottoms = [h.scale * (GRAIN * h.tv_den + k * mean) for k in BETS]
@@ -267,21 +254,12 @@ def write_samples(
     level: float,
     problem: str = "unnamed",
 ) -> Interval:
-    """Writes a statistical certificate.
+    """Writes a statistical certificate of trajectories as they were drawn; returns its claim.
 
-    Args:
-        path: the path of the file; an old file is replaced.
-        samples: the trajectories, in the order of the draws.
-        log_z: bounds of `log Z`, in nats.
-        interval: the bounds of TV to be claimed; moved outward as far as bets in integers need.
-        level: the probability with which the claim may be wrong.
-        problem: the name of the problem, for readers of the file.
-
-    Returns:
-        The claim.
-
-    Raises:
-        InputError: if a number is too long for the file, or a sample is refused.
+    The claim is the interval, moved outward as far as bets in integers need, and wrong with
+    probability at most the level; `log Z`, in nats, lies between its bounds. An old file is
+    replaced; the name of the problem is for its readers. Raises InputError if a number is too long
+    for the file, or a sample is refused.
     """
     from reference.fields.balls import BALL, enclose
 

@@ -36,15 +36,11 @@ class OutsideError(InputError):
 
 
 class StateTexts:
-    """A reader of texts as terminal states of a problem.
+    """A reader of texts as terminal states of a problem; without one, texts are left as they are.
 
     A problem's `parse(text)` comes first. Without it, a text is a listed state's `repr` or `str`.
     If states are not listed, the type of the initial state decides: a string is taken as it is, and
     another state must be exactly the text that `repr` writes, so that `001` is no integer.
-
-    Args:
-        problem: the problem; None to leave text as it is.
-        terminals: all terminal states; None if they are not enumerated.
     """
 
     def __init__(self, problem: Any, terminals: Iterable[Hashable] | None = None):
@@ -66,9 +62,8 @@ class StateTexts:
     def read(self, text: str) -> Hashable:
         """The terminal state of a text.
 
-        Raises:
-            OutsideError: if it is a state, but not a terminal state.
-            InputError: if it is no state, or may be two.
+        Raises OutsideError if it is a state, but not a terminal one, InputError if it is none, or
+        may be two.
         """
         if text not in self._read:
             self._read[text] = text if self._problem is None else self._state(text)
@@ -77,13 +72,8 @@ class StateTexts:
     def check(self, states: Iterable[Hashable], owner: str) -> None:
         """Checks samples of a target or sampler, where terminal states are not listed.
 
-        Args:
-            states: the samples.
-            owner: whose they are, for messages.
-
-        Raises:
-            InputError: if one is of another type than the initial state, by which texts are read,
-                is not terminal, or is not reached, as far as `parents(state)` shows.
+        Raises InputError, with whose they are, if one is of another type than the initial state, by
+        which texts are read, is not terminal, or is not reached, as far as `parents(state)` shows.
         """
         kind = _kind(self._problem.initial)
         for state in states:

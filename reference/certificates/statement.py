@@ -46,13 +46,7 @@ class Line:
 
 
 def small(value: Fraction | float, *, down: bool | None = None, digits: int = 6) -> str:
-    """A number with some significant digits, rounded to the nearest or outward.
-
-    Args:
-        value: the number.
-        down: True to round down, False to round up; None for the nearest.
-        digits: their number.
-    """
+    """A number with some significant digits, rounded down, or up, or for None to the nearest."""
     if isinstance(value, int) or (isinstance(value, Fraction) and value.denominator == 1):
         return str(value)
     text = f"{float(value):.{digits}g}"

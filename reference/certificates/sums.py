@@ -23,9 +23,7 @@ class ExactPath(NamedTuple):
 class PathSums:
     """`log p_F` and `log p_B` of a batch of trajectories, summed step by step.
 
-    Args:
-        count: the number of trajectories.
-        exact: receives each trajectory with its exact probabilities; None if they are not needed.
+    `exact` receives each trajectory with its exact probabilities; None if they are not needed.
     """
 
     def __init__(self, count: int, exact: list[ExactPath] | None = None):
@@ -44,13 +42,9 @@ class PathSums:
             self.keep(sums, at.tolist(), rows[at].tolist(), chosen[at].tolist())
 
     def add(self, sums: Floats, at: Any, logs: Any, width: int) -> None:
-        """Adds logarithms to the sums of some trajectories.
+        """Adds logarithms, in nats, to `log_p_f` or `log_p_b` of some trajectories, each once.
 
-        Args:
-            sums: `log_p_f` or `log_p_b`.
-            at: the trajectories, each once.
-            logs: the logarithms to add, in nats.
-            width: the number of entries of the longest row.
+        `width` is the number of entries of the longest row.
         """
         sums[at] += logs
         self.size[at] += np.where(np.isfinite(logs), 1 + np.abs(logs), 0.0)

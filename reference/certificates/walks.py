@@ -44,8 +44,7 @@ class Sampler(Protocol):
 class LogRewards:
     """`log R(x)` of a problem, in nats, with a proved error; values are kept.
 
-    Args:
-        problem: the problem; None to trust another program's log rewards.
+    Without a problem, another program's log rewards are trusted.
     """
 
     def __init__(self, problem: Any):
@@ -53,11 +52,7 @@ class LogRewards:
         self._known: dict[Hashable, Enclosure] = {}
 
     def __call__(self, terminal: Hashable) -> Enclosure:
-        """The log reward of a terminal state.
-
-        Raises:
-            InputError: if the state is not terminal, or its reward not a positive number.
-        """
+        """The log reward of a state; raises InputError if it is not terminal, or R not positive."""
         if terminal not in self._known:
             if children := self.graph.children(terminal):
                 raise InputError(
@@ -72,16 +67,10 @@ class LogRewards:
         return self._known[terminal]
 
     def confirm(self, terminal: Hashable, given: float, tolerance: float, where: str) -> Enclosure:
-        """The log reward of a terminal state; raises if another program's disagrees.
+        """The log reward of a terminal state; raises InputError if another program's disagrees.
 
-        Args:
-            terminal: the terminal state.
-            given: the other program's log reward, in nats.
-            tolerance: the largest difference.
-            where: the other program in messages, such as "library".
-
-        Raises:
-            InputError: if they differ by more.
+        `where` is the other program in messages, such as "library"; its log reward, in nats, may
+        differ by the tolerance.
         """
         if self.graph is None:
             return Enclosure(given, tolerance)
@@ -162,11 +151,8 @@ class Walker:
 
         `p_B(u | v) = (n(u -> v) + 1 / parents) / (n(v) + 1)`: the reversal of a Markovian sampler
         in the limit, for which TV of trajectories is TV of terminal states; a valid `p_B` in any
-        case. It continues with the same random numbers.
-
-        Args:
-            steps: the number of steps, of 256 trajectories each.
-            seconds: the time after which drawing stops.
+        case. It continues with the same random numbers. A step has 256 trajectories; drawing stops
+        after some seconds.
         """
         parents = self.backward.parents
         counts: defaultdict[Hashable, Counter[Hashable]] = defaultdict(Counter)
@@ -189,8 +175,7 @@ class Walker:
     def draw_backward(self, terminals: Sequence[Hashable]) -> Walks:
         """One trajectory `tau ~ p_B(. | x)` for each terminal state.
 
-        Raises:
-            InputError: if one is not terminal, or cannot be reached.
+        Raises InputError if one is not terminal, or cannot be reached.
         """
         histories, sums = [], PathSums(len(terminals))
         for x in terminals:
