@@ -82,14 +82,9 @@ Problem = Rewarded[S] | LogRewarded[S]
 
 
 def check_members(problem: object, *, with_reward: bool = True) -> None:
-    """Checks that an object has the members of a problem.
+    """Checks that an object has the members of a problem; a state graph alone has no reward.
 
-    Args:
-        problem: the object.
-        with_reward: whether a reward is needed; a state graph alone has none.
-
-    Raises:
-        InputError: if it lacks a member, or has both `reward` and `log_reward`.
+    Raises InputError if it lacks a member, or has both `reward` and `log_reward`.
     """
     kind = type(problem).__name__
     if isinstance(problem, type):
@@ -171,12 +166,9 @@ def set_last(values: Sequence[object], empty: object, order: Order) -> list[int]
 
 
 class PlaceByPlace(ABC, Generic[Values]):
-    """States whose places get a value each, one by one: the state graph, without a reward.
+    """States whose places get a value each, in any order or from first to last, without a reward.
 
     A state is a named tuple with one field, its values.
-
-    Attributes:
-        order: the order in which places are set, any or from first to last.
     """
 
     order: Order
@@ -225,12 +217,7 @@ def is_ours(problem: Any) -> bool:
 
 
 class AskedProblem(Generic[S]):
-    """A problem whose results are checked, some of them by a second call.
-
-    Args:
-        problem: the problem.
-        most: the largest number of states to enumerate.
-    """
+    """A problem of at most so many states, whose results are checked, some by a second call."""
 
     def __init__(self, problem: Any, most: int = MAX_NODES):
         self.name, self.most = kind_of_problem(problem).__name__, most
@@ -287,10 +274,8 @@ class AskedProblem(Generic[S]):
 def enumerate_dag(problem: Problem[S], max_nodes: int = MAX_NODES) -> PointedDAG[S]:
     """Every state of a problem, as a validated pointed DAG.
 
-    Raises:
-        TooLargeError: if there are more than `max_nodes` states, or they take ten minutes or a
-            quarter of the memory.
-        InputError: if the states do not form a pointed DAG.
+    Raises TooLargeError if there are more than `max_nodes` states, or they take ten minutes or a
+    quarter of the memory, InputError if the states do not form a pointed DAG.
     """
     check_integer("enumerate_dag", "max_nodes", max_nodes, 1, most=10**12)
     check_members(problem, with_reward=False)
@@ -346,9 +331,8 @@ def _path_to_last(states: list[S], rows: list[tuple[int, ...]]) -> list[S]:
 def enumerate_rewards(problem: Problem[S], dag: PointedDAG[S]) -> tuple[Fraction, ...]:
     """`R(x)`, one per `dag.terminals`: exact, or within 2^-51 of `exp(log R)` (`exponential`).
 
-    Raises:
-        InputError: if a reward is not a positive finite number, or its logarithm not a finite one;
-            if all have underflowed; or if equal states have other children or rewards.
+    Raises InputError if a reward is not a positive finite number, or its logarithm not a finite
+    one; if all have underflowed; or if equal states have other children or rewards.
     """
     check_members(problem)
     asked = AskedProblem[S](problem)
@@ -398,20 +382,12 @@ def met_again(asked: AskedProblem[S], dag: PointedDAG[S]) -> Iterator[tuple[int,
 
 
 def exact_reward(problem: Problem[S], terminal: S) -> Fraction:
-    """`R(x)` of a problem, from its method `reward` or `log_reward`.
-
-    Raises:
-        InputError: as `enumerate_rewards` does.
-    """
+    """`R(x)` by the method `reward` or `log_reward`; raises as `enumerate_rewards` does."""
     return AskedProblem[S](problem).reward(terminal)
 
 
 def positive_reward(value: Any, terminal: object) -> Fraction:
-    """A reward as a `Fraction`; its logarithm must exist.
-
-    Raises:
-        InputError: if it is negative, zero, NaN or infinite.
-    """
+    """A reward as a `Fraction`; raises InputError if it is negative, zero, NaN or infinite."""
     fraction = exact(value, Of("the reward", terminal))
     if fraction < 0:
         raise InputError(

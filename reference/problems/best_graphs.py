@@ -24,18 +24,12 @@ def best_within(row: Values) -> Values:
 def best_completions(
     best: Sequence[Values], times: np.ufunc = np.add, one: Any = 0.0
 ) -> tuple[Values, Ints]:
-    """The largest log weight of a DAG on each set of nodes, and the number of its last node.
+    """The largest log weight of a DAG on each set of nodes, by bit mask, and its last node.
 
     The best DAG on S has a sink v with its best parents in `S - v`, and the best DAG on `S - v`
-    (Silander and Myllymäki, UAI 2006). Among equal sinks the first is taken.
-
-    Args:
-        best: for each node, the log weight of its best family within each set (`best_within`).
-        times: as in `best_graph`.
-        one: as in `best_graph`.
-
-    Returns:
-        For each bit mask of a set: the log weight, and the node; -1 for the empty set.
+    (Silander and Myllymäki, UAI 2006). Among equal sinks the first is taken; the empty set has -1.
+    `best` has for each node the log weight of its best family within each set (`best_within`);
+    `times` and `one` are as in `best_graph`.
     """
     nodes = len(best)
     most, sinks = np.full(2**nodes, -np.inf, best[0].dtype), np.full(2**nodes, -1)
@@ -74,12 +68,10 @@ def best_graph(
 ) -> Weighted:
     """A graph of the largest weight; among equal ones, always the same.
 
-    Args:
-        logs: for each node, the log weight of each family, nats, by the bit mask of the parents;
-            -inf where there is no such family. Integers, as objects, are compared exactly.
-        best: `best_within` of each, if it is at hand.
-        times: the product of two weights; `np.multiply` for weights instead of their logarithms.
-        one: the empty product.
+    `logs` has for each node the log weight of each family, nats, by the bit mask of the parents;
+    -inf where there is no such family. Integers, as objects, are compared exactly. `best` is
+    `best_within` of each, if it is at hand. For weights instead of their logarithms, `times` is
+    `np.multiply`, and `one` the empty product.
     """
     within = [best_within(row) for row in logs] if best is None else best
     most, sinks = best_completions(within, times, one)
@@ -99,11 +91,7 @@ def best_graphs(logs: Floats, count: int) -> list[Weighted]:
     The other graphs are those that differ from the best one first at node 0, at node 1, ...: the
     best of each part is found in the same way, and the part of the best among them is parted again
     (Lawler, 1972). So each graph is met once. Weights are compared in float64: graphs whose log
-    weights differ by less than `1e-9` may change places.
-
-    Args:
-        logs: as in `best_graph`.
-        count: the number of graphs.
+    weights differ by less than `1e-9` may change places. `logs` is as in `best_graph`.
     """
     rows = list(logs)
     best = [best_within(row) for row in rows]

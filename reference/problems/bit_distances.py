@@ -18,18 +18,13 @@ Rows = npt.NDArray[np.int64]
 
 
 def distance_counts(modes: Sequence[str]) -> list[int]:
-    """The number of strings at distance 0, 1, ..., n from the nearest mode.
+    """The number of strings at distance 0, 1, ..., n from the nearest mode, of n zeros and ones.
 
     Positions at which the modes agree or differ alike are exchangeable: consider a class of m such
     positions. `C(m, k)` strings differ from the first mode at k of them; each mode is then at
     distance k if it agrees with the first mode there, else m - k. The classes are divided into two
-    halves, and all pairs of their distances to all modes are added.
-
-    Args:
-        modes: strings of n zeros and ones.
-
-    Raises:
-        TooLargeError: if there are too many distances, as for modes without common words.
+    halves, and all pairs of their distances to all modes are added. Raises TooLargeError if there
+    are too many, as for modes without common words.
     """
     columns = [tuple(mode[i] != modes[0][i] for mode in modes) for i in range(len(modes[0]))]
     sizes = sorted(Counter(columns).items(), key=lambda item: -item[1])

@@ -121,11 +121,7 @@ class BitSequences(Strings, Summed):
         return self._reward_at(self.distance(terminal))
 
     def z(self) -> Fraction:
-        """`Z`, the sum of all rewards.
-
-        Raises:
-            TooLargeError: if the modes have too few common words to count strings.
-        """
+        """`Z`, the sum of all rewards; TooLargeError if modes have too few common words."""
         terms = (count * self._reward_at(d) for d, count in enumerate(distance_counts(self.modes)))
         return sum(terms, Fraction(0))
 

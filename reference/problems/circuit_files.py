@@ -35,8 +35,7 @@ class Node(NamedTuple):
 def read_circuit(path: Path) -> tuple[list[Node], int]:
     """The nodes of a circuit, each after its children, the root last; and its last variable.
 
-    Raises:
-        InputError: if the file cannot be read or breaks its format; the message has the line.
+    Raises InputError, with the line, if the file cannot be read or breaks its format.
     """
     source = repr(str(path))
     lines = [

@@ -49,11 +49,7 @@ class _Known(NamedTuple):
 
 
 class _Given(dict[int, int]):
-    """Weights of literals, of which some are changed.
-
-    Args:
-        usual: the weights of all others.
-    """
+    """Weights of literals, of which some are changed, and all others are the usual ones."""
 
     def __init__(self, usual: Mapping[int, int]):
         super().__init__()
@@ -71,14 +67,9 @@ class Circuit(Summed):
     """The solutions of a circuit, with a weight that is a product over literals, as a problem.
 
     A state has the literals of the first variables, in order; a child has one more. Each terminal
-    state has one trajectory, and `p_F` is known exactly (`row`).
-
-    Args:
-        nodes: the nodes, each after its children; the last is the root.
-        literals: its variables, with their weights.
-
-    Raises:
-        InputError: if a node breaks a rule, with its name; or if all solutions have the weight 0.
+    state has one trajectory, and `p_F` is known exactly (`row`). Each node comes after its
+    children; the last is the root. Raises InputError if a node breaks a rule, with its name; or if
+    all solutions have the weight 0.
     """
 
     initial: Solution = ()
@@ -114,15 +105,10 @@ class Circuit(Summed):
         weights: Mapping[int, Fraction] | None = None,
         variables: int | None = None,
     ) -> "Circuit":
-        """A circuit from a file of c2d or d4.
+        """A circuit from a file of c2d or d4, with weights of literals; 1 for others.
 
-        Args:
-            path: the file.
-            weights: the weights of literals; 1 for others.
-            variables: the number of variables; by default that of the file, or the largest in it.
-
-        Raises:
-            InputError: as the constructor does, or if the file breaks its format.
+        The number of variables is by default that of the file, or the largest in it. Raises
+        InputError as the constructor does, or if the file breaks its format.
         """
         nodes, largest = read_circuit(Path(path))
         source = repr(str(path))

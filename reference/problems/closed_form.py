@@ -86,11 +86,7 @@ class Listed(Summed, Generic[S]):
 
 
 def closed_form(problem: object) -> ClosedForm[Hashable]:
-    """The problem itself, if it has a closed form.
-
-    Raises:
-        InputError: if it has none.
-    """
+    """The problem itself, if it has a closed form; raises InputError if it has none."""
     if not isinstance(problem, ClosedForm):
         raise InputError(
             f"{type(problem).__name__} has no closed form for log Z and exact samples: enumerate a "
@@ -100,14 +96,9 @@ def closed_form(problem: object) -> ClosedForm[Hashable]:
 
 
 def stated_log_z(problem: ClosedForm[Any], most_error: float = math.inf) -> Enclosure:
-    """`log Z`, in nats, as the method of a problem says.
+    """`log Z`, in nats, with an error of at most so many, as the method of a problem says.
 
-    Args:
-        problem: a problem with a closed form.
-        most_error: the largest error allowed, in nats.
-
-    Raises:
-        InputError: if it is no enclosure, as `pdai certify` takes numbers and bounds, too.
+    Raises InputError if it is no enclosure, as `pdai certify` takes numbers and bounds, too.
     """
     name = kind_of_problem(problem).__name__
     log_z = called(name, "log_z", problem.log_z)
@@ -121,14 +112,9 @@ def stated_log_z(problem: ClosedForm[Any], most_error: float = math.inf) -> Encl
 
 
 class FiniteLaw(Generic[S]):
-    """A law given by rational weights, and exact samples from it.
+    """A law given by rational weights, and exact samples from it, drawn with integers alone.
 
-    Samples are drawn with integers alone, so that their law is exact.
-
-    Args:
-        states: the outcomes.
-        numerators: a non-negative integer per state, proportional to its weight; not all zero.
-        denominator: the weights are the numerators over this.
+    The weights of the states are non-negative integers, not all zero, over the denominator.
     """
 
     def __init__(
@@ -160,20 +146,12 @@ class FiniteLaw(Generic[S]):
 
 
 def seeded(seed: int) -> Random:
-    """A generator of random integers.
-
-    Raises:
-        InputError: if it is not an integer from 0 to 2^64 - 1.
-    """
+    """A generator of random integers; raises InputError for no integer from 0 to 2^64 - 1."""
     check_seed("sample", seed)
     return Random(seed)
 
 
 def check_count(count: int) -> int:
-    """Checks a number of samples, and returns it.
-
-    Raises:
-        InputError: if it is not an integer of at least 0.
-    """
+    """Checks a number of samples, and returns it; raises InputError for no integer >= 0."""
     check_integer("sample", "count", count, 0, most=10**9)
     return count

@@ -73,11 +73,7 @@ class Table(NamedTuple):
     def numbers(self, otherwise: str) -> Floats:
         """The values as numbers, shape (N, n).
 
-        Args:
-            otherwise: the advice for a column of text, for the message.
-
-        Raises:
-            InputError: if a value is no plain decimal number.
+        Raises InputError, with advice for a column of text, if a value is no plain decimal number.
         """
         for line, row in enumerate(self.rows, 2):
             for name, cell in zip(self.names, row, strict=True):
@@ -98,11 +94,7 @@ class Table(NamedTuple):
         return coded
 
     def remarks(self, *, as_categories: bool = False) -> list[str]:
-        """Likely mistakes, a sentence each.
-
-        Args:
-            as_categories: whether the values are scored as categories.
-        """
+        """Likely mistakes, a sentence each, perhaps for values that are scored as categories."""
         remarks, half = [], len(self.rows) // 2
         if half > 1 and self.rows[:half] == self.rows[half:]:
             remarks.append(
@@ -164,9 +156,8 @@ def _is_integer(text: str) -> bool:
 def read_table(path: Path) -> Table:
     """The table of a CSV file whose first line names the columns.
 
-    Raises:
-        InputError: if it cannot be read, has no rows, rows of unequal length or a missing value, or
-            if names are empty, repeated or look like values.
+    Raises InputError if it cannot be read, has no rows, rows of unequal length or a missing value,
+    or if names are empty, repeated or look like values.
     """
     name = repr(str(path))
     try:
@@ -200,16 +191,9 @@ def read_table(path: Path) -> Table:
 def table_of(
     source: str, head: Sequence[str], cells: Sequence[Sequence[str]], digest: str
 ) -> Table:
-    """The table of names and rows of text.
+    """The table of names, which count as the first line, and rows of text, with their source.
 
-    Args:
-        source: where they are from, for messages.
-        head: the names, which count as the first line.
-        cells: the rows.
-        digest: of the source.
-
-    Raises:
-        InputError: if names are empty or repeated, rows of unequal length, or a value is missing.
+    Raises InputError if names are empty or repeated, rows of unequal length, or a value is missing.
     """
     names = tuple(normalize("NFC", name.strip(AROUND)) for name in head)
     if len(set(names)) < len(names) or "" in names or not all(map(str.isprintable, names)):
@@ -239,9 +223,8 @@ def _check_present(place: str, names: Sequence[str], row: Sequence[str]) -> None
 def levels(owner: str, data: object, names: Sequence[str]) -> Ints:
     """Data as categories, numbered from 0 in the order of their values, column by column.
 
-    Raises:
-        InputError: if a column has a single category, a value is missing, or a number is written in
-            two ways.
+    Raises InputError if a column has a single category, a value is missing, or a number is written
+    in two ways.
     """
     values: npt.NDArray[Any] = np.asarray(data)
     if values.dtype.kind in "OSU":
@@ -279,9 +262,8 @@ def _check_spelling(owner: str, name: str, column: Sequence[str]) -> None:
 def standard_columns(owner: str, data: object, names: Sequence[str]) -> Floats:
     """The columns of a matrix, each moved to mean 0 and scaled to variance 1.
 
-    Raises:
-        InputError: if it is no matrix of finite numbers with at least two rows, a column is
-            constant, or is a linear combination of those before it.
+    Raises InputError if it is no matrix of finite numbers with at least two rows, a column is
+    constant, or is a linear combination of those before it.
     """
     values = matrix(owner, data, names)
     # Powers of two are exact: no other digit changes, and no square is too large or too small.
@@ -316,11 +298,7 @@ def check_unmasked(owner: str, data: object) -> None:
 
 
 def matrix(owner: str, data: object, names: Sequence[str]) -> Floats:
-    """Data as a matrix of finite numbers with a column per name.
-
-    Raises:
-        InputError: if the data are no such matrix, or have fewer than two rows.
-    """
+    """Data as a finite matrix of two rows or more, a column per name; raises InputError."""
     check_unmasked(owner, data)
     try:
         values: Any = np.array(data, np.float64)
@@ -346,13 +324,7 @@ def matrix(owner: str, data: object, names: Sequence[str]) -> Floats:
 def column_names(owner: str, names: Sequence[str] | None, count: int) -> tuple[str, ...]:
     """The names of variables, by default "0", "1", ...
 
-    Args:
-        owner: the caller, for messages.
-        names: the names of the variables, if any.
-        count: the number of variables.
-
-    Raises:
-        InputError: if there are not `count` names, or two are the same.
+    Raises InputError if there are not `count` names, or two are the same.
     """
     check_integer(owner, "the number of variables", count, 1, most=10_000)
     if names is None:
@@ -383,11 +355,7 @@ def data_names(owner: str, data: Any, names: Sequence[str] | None) -> tuple[str,
 
 
 def check_positive(owner: str, name: str, value: object) -> None:
-    """Checks that a hyperparameter is a positive finite number.
-
-    Raises:
-        InputError: if it is not.
-    """
+    """Checks that a hyperparameter is a positive finite number; raises InputError if it is not."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not 0 < value < math.inf:  # type: ignore[operator]
         raise InputError(f"{owner}: {name} is {shown(value)}, but must be a positive number")

@@ -70,14 +70,9 @@ def contexts_of(problem: Any) -> dict[str, InContext]:
 
     The name of a context is its text. Its features are the result of `context_features(context)`;
     without that method a number, or a tuple of numbers, stands for itself, and any others are
-    one-hot.
-
-    Args:
-        problem: a problem with `contexts`, and perhaps `held_out`.
-
-    Raises:
-        InputError: if there are none, or two of one name, or their features are not equally many
-            numbers, or the reward does not take a context.
+    one-hot. The problem has `contexts`, and perhaps `held_out`. Raises InputError if there are
+    none, or two of one name, or their features are not equally many numbers, or the reward does not
+    take a context.
     """
     kind = type(problem).__name__
     trained, others = (_listed(kind, name, problem) for name in ("contexts", "held_out"))
@@ -105,8 +100,7 @@ def contexts_of(problem: Any) -> dict[str, InContext]:
 def in_context(problem: Any, name: str) -> Any:
     """A conditional problem in the context of a name; any problem as it is for the name "".
 
-    Raises:
-        InputError: if the problem has no such context, or none at all.
+    Raises InputError if the problem has no such context, or none at all.
     """
     if not name:
         return problem

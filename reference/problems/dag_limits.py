@@ -21,11 +21,9 @@ MOST_SPELT_OUT = 40
 
 
 def check_size(nodes: int) -> int:
-    """The number of variables, if their graphs can be summed.
+    """The number of variables, if their graphs can be summed in integers.
 
-    Raises:
-        TooLargeError: if there are more than 16.
-        InputError: if it is no integer of at least 2.
+    Raises TooLargeError if there are more than 16, InputError if it is no integer of at least 2.
     """
     check_integer("StructureLearning", "the number of variables", nodes, 2, most=10_000)
     if nodes > MAX_VARIABLES:
@@ -39,9 +37,7 @@ def check_size(nodes: int) -> int:
 def check_summable(nodes: int) -> int:
     """The number of variables, if their graphs can be summed in floats.
 
-    Raises:
-        TooLargeError: if there are more than 20.
-        InputError: if it is no integer of at least 2.
+    Raises TooLargeError if there are more than 20, InputError if it is no integer of at least 2.
     """
     check_integer("GraphPosterior", "the number of variables", nodes, 2, most=10_000)
     if nodes > MAX_IN_FLOATS:
@@ -59,14 +55,9 @@ def shown_terms(nodes: int) -> str:
 
 
 def check_affordable(nodes: int, bits: int) -> None:
-    """Checks that the sums over all graphs fit into memory.
+    """Checks that the sums over all graphs fit into memory; raises TooLargeError if not.
 
-    Args:
-        nodes: n.
-        bits: the number of bits of the largest integer weight of a family.
-
-    Raises:
-        TooLargeError: if the sums do not fit.
+    `bits` is the number of bits of the largest integer weight of a family.
     """
     if memory(nodes, bits) > memory_of_machine() // 2:
         raise TooLargeError(
@@ -93,11 +84,7 @@ def cost(nodes: int, bits: int) -> str:
 
 
 def check_max_parents(max_parents: int | None, nodes: int) -> int:
-    """The largest number of parents of a node, at most `n - 1`.
-
-    Raises:
-        InputError: if the limit is no integer of at least 0.
-    """
+    """The largest number of parents of a node, at most `n - 1`; InputError for none >= 0."""
     if max_parents is None:
         return nodes - 1
     check_integer("StructureLearning", "max_parents", max_parents, 0)

@@ -87,12 +87,7 @@ def multiply(
 ) -> None:
     """The product of pairs and factors, with an error of `(4 l + 4) u^2` where `|low| <= l u`.
 
-    Args:
-        high: the high parts.
-        low: the low parts, of at most l u times a bound of the number.
-        by: the factors, which broadcast.
-        out: where the product goes: its low part is at most `l + 2` times u.
-        work: a workspace.
+    The factors broadcast. The low part of what goes to `out` is at most `l + 2` times u.
     """
     product, error = out
     shape = high.shape
@@ -142,16 +137,10 @@ def subtract(
 def fold(high: Floats, low: Floats, by: Factors, work: Workspace, *, shares: bool) -> Floats:
     """`sum over T of x(T) prod over v in T of -w_v`, by halving; and the same without one factor.
 
-    Args:
-        high: the high parts of x, shape (rows, 2^m); destroyed.
-        low: the low parts.
-        by: the factors w, shape (rows, m).
-        work: a workspace.
-        shares: whether to sum also, for each v, over the sets with v, without the factor of v.
-
-    Returns:
-        Normal pairs, shape (2, 1 + m, rows), or (2, 1, rows) without shares: the sum, and for
-        v = m - 1, m - 2, ... the shares.
+    The high parts of x, shape (rows, 2^m), are destroyed; the factors w have the shape (rows, m).
+    With `shares`, it is summed also, for each v, over the sets with v, without the factor of v.
+    Returns normal pairs, shape (2, 1 + m, rows), or (2, 1, rows) without shares: the sum, and for v
+    = m - 1, m - 2, ... the shares.
     """
     rows, size = high.shape
     at = (high.reshape(1, rows, size), low.reshape(1, rows, size))

@@ -23,11 +23,7 @@ class Dyadics(NamedTuple):
 
 
 def dyadic_exponentials(logs: npt.NDArray[np.float64]) -> Dyadics:
-    """`exp(log)` rounded to 24 bits, with an exponent of any size, so that no result is 0.
-
-    Args:
-        logs: nats, finite.
-    """
+    """`exp(log)` of finite nats to 24 bits, with an exponent of any size, so that none is 0."""
     whole = np.rint(logs / LOG_2)
     fractions, more = np.frexp(np.exp(logs - whole * LOG_2))
     mantissas = np.rint(np.ldexp(fractions, BITS)).astype(np.int64)
@@ -37,11 +33,7 @@ def dyadic_exponentials(logs: npt.NDArray[np.float64]) -> Dyadics:
 
 
 def dyadic_weights(log_weights: npt.NDArray[np.float64]) -> tuple[tuple[int, ...], int]:
-    """The rounded exponentials as integers over a common power `2^shift`; 0 for -inf.
-
-    Args:
-        log_weights: nats; -inf for a weight of zero; at least one is finite.
-    """
+    """The rounded exponentials of nats as integers over one power `2^shift`; 0 for -inf."""
     present = log_weights > -math.inf
     rounded = dyadic_exponentials(log_weights[present])
     shift = max(0, -int(rounded.exponents.min()))

@@ -27,18 +27,10 @@ class EdgeRules(NamedTuple):
         forbid: Iterable[NamedEdge] = (),
         require: Iterable[NamedEdge] = (),
     ) -> Self:
-        """The rules of named edges.
+        """The rules of edges named by their ends, for graphs of at most so many parents of a node.
 
-        Args:
-            owner: the caller, for messages.
-            names: the names of the nodes.
-            max_parents: the most parents of a node.
-            forbid: edges that no graph has.
-            require: edges that every graph has.
-
-        Raises:
-            InputError: if an edge names no two nodes, is required and forbidden, or if the required
-                edges close a cycle, or give a node too many parents.
+        Raises InputError if an edge names no two nodes, is required and forbidden, or if the
+        required edges close a cycle, or give a node too many parents.
         """
         required = _masks(owner, "a required edge", names, require)
         forbidden = _masks(owner, "a forbidden edge", names, forbid)

@@ -36,24 +36,16 @@ class Factored(Protocol):
 def split(problem: object, parts: int) -> tuple[Any, ...]:
     """`parts` problems on one state graph whose rewards multiply, exactly, to that of `problem`.
 
-    Each takes consecutive factors, as nearly equally many as possible.
-
-    Raises:
-        InputError: if the reward is no product of factors, or has fewer than `parts`.
+    Each takes consecutive factors, as nearly equally many as possible. Raises InputError if the
+    reward is no product of factors, or has fewer than `parts`.
     """
     return tuple(restrict(problem, parts, (part,)) for part in range(_parts(problem, parts)))
 
 
 def restrict(problem: Any, parts: int, kept: Collection[int]) -> Any:
-    """The problem whose reward is the product of some of the parts of `split`.
+    """The problem whose reward is the product of some of the parts of `split`, by their numbers.
 
-    Args:
-        problem: the whole problem.
-        parts: the number of parts it is split into.
-        kept: the numbers of the parts to keep, at least one.
-
-    Raises:
-        InputError: as `split` does, or if no part is kept, or a part does not exist.
+    Raises InputError as `split` does, or if no part is kept, or a part does not exist.
     """
     _parts(problem, parts)
     chosen = check_list(type(problem).__name__, "the parts kept", kept)
@@ -76,14 +68,7 @@ def check_product(problem: Any, parts: int, max_states: int) -> None:
     """Checks that the rewards of the parts multiply to one in proportion to the whole reward.
 
     All terminal states are compared; of more than `max_states` states, the ends of random walks.
-
-    Args:
-        problem: the whole problem.
-        parts: the number of parts.
-        max_states: the largest number of states to enumerate.
-
-    Raises:
-        InputError: as `split` does, or if the product is no multiple of the reward.
+    Raises InputError as `split` does, or if the product is no multiple of the reward.
     """
     whole, *others = (AskedProblem[Any](each) for each in (problem, *split(problem, parts)))
     try:

@@ -47,10 +47,8 @@ class Formula(NamedTuple):
     def read(cls, path: Path) -> "Formula":
         """A formula from a DIMACS file, with the lines `c p weight LITERAL WEIGHT 0`.
 
-        Lines `c ind` and `c p show` name the variables by which solutions are counted.
-
-        Raises:
-            InputError: if the file cannot be read or breaks a rule; the message has the line.
+        Lines `c ind` and `c p show` name the variables by which solutions are counted. Raises
+        InputError, with the line, if the file cannot be read or breaks a rule.
         """
         source = repr(str(path))
         numbers, header, weights = list[int](), list[int](), dict[int, Fraction]()
@@ -96,15 +94,10 @@ class Formula(NamedTuple):
         return cls(Literals(header[0], weights, source), clauses, kept)
 
     def solutions(self, most: int, seconds: float) -> list[Solution]:
-        """All solutions.
+        """All solutions, at most so many, within so many seconds of wall time.
 
-        Args:
-            most: the largest number of them.
-            seconds: the wall time allowed.
-
-        Raises:
-            InputError: if there is none, there are more, or the time is over; the message says how
-                many were counted.
+        Raises InputError if there is none, there are more, or the time is over; the message says
+        how many were counted.
         """
         listed: list[Solution] = []
         source, end = self.literals.source, time.monotonic() + seconds
@@ -136,11 +129,7 @@ class Formula(NamedTuple):
 
 
 def text_of(path: Path) -> str:
-    """The text of a file of a solver or compiler.
-
-    Raises:
-        InputError: if it cannot be read, or is no text.
-    """
+    """The text of a file of a solver or compiler; raises InputError if there is none."""
     try:
         return read_file(path, follow=True).decode("ascii", "strict")
     except UnicodeDecodeError as error:

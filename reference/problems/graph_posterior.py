@@ -44,23 +44,12 @@ class GraphPosterior:
     """The law `R(G) / Z` on the directed acyclic graphs that keep to rules, without any training.
 
     `R(G) = prod over v of w_v(Pa_v)`, with the weights of `StructureLearning`: `exp` of the local
-    scores less those of a best graph, rounded once to 24 bits.
-
-    Args:
-        scores: local log scores, nats, as in `StructureLearning.from_scores`.
-        names: the names of the variables, "0", "1", ... by default.
-        max_parents: the largest number of parents of a node; no limit by default.
-        forbid: edges that no graph has, as `"a -> b"` or `("a", "b")`.
-        require: edges that every graph has.
-        progress: is told how far a long sum is.
-
-    Attributes:
-        is_exact: whether sums are in integers, up to 10 variables; they are else in double-double
-            arithmetic, with a proved error.
-
-    Raises:
-        InputError: as `StructureLearning.from_scores` and `EdgeRules.of` do.
-        TooLargeError: if there are too many variables.
+    scores less those of a best graph, rounded once to 24 bits. Scores, names and the largest number
+    of parents are as in `StructureLearning.from_scores`; edges to forbid or to require are
+    `"a -> b"` or `("a", "b")`. `progress` is told how far a long sum is. Sums are in integers if it
+    `is_exact`, up to 10 variables, else in double-double arithmetic, with a proved error. Raises
+    InputError as `StructureLearning.from_scores` and `EdgeRules.of` do, TooLargeError if there are
+    too many variables.
     """
 
     def __init__(
@@ -93,20 +82,7 @@ class GraphPosterior:
         require: Iterable[NamedEdge] = (),
         progress: Progress = lambda share, word: None,
     ) -> Self:
-        """The posterior given a table of data.
-
-        Args:
-            table: the data.
-            score: the score.
-            max_parents: as for the class.
-            forbid: as for the class.
-            require: as for the class.
-            progress: as for the class.
-
-        Raises:
-            InputError: as for the class, or as `table_scores` does.
-            TooLargeError: as for the class.
-        """
+        """The posterior given a table of data and a score; rules and errors as for the class."""
         nodes = check_summable(len(table.names))
         most = check_max_parents(max_parents, nodes)
         # Before scores are computed, which may take long.

@@ -25,11 +25,7 @@ class Graph(NamedTuple):
 
 
 def graph(edges: Iterable[Edge]) -> Graph:
-    """The graph with these edges, in any order and orientation.
-
-    Raises:
-        InputError: if they are not pairs of node numbers.
-    """
+    """The graph with these edges, turned and sorted; InputError unless they are number pairs."""
     pairs = [_pair(edge) for edge in check_list("graph", "edges", edges)]
     return Graph(tuple(sorted((min(pair), max(pair)) for pair in pairs)))
 
@@ -121,14 +117,7 @@ class EdgeAddition(Listed[Graph]):
     ) -> Self:
         """Two terminals after the last inner state `p`: `q_1 = p + first`, `q_2 = p + second`.
 
-        All features are equal, as in fig:graphssg.
-
-        Args:
-            nodes: the number of nodes.
-            inner: the inner states, the last one p.
-            first: the edge from p to `q_1`.
-            second: the edge from p to `q_2`.
-            t: `R(q_1)`; `R(q_2) = 1 - t`.
+        All features are equal, as in fig:graphssg. `R(q_1) = t` and `R(q_2) = 1 - t`.
         """
         states = check_list("EdgeAddition.fork", "inner", inner)
         if not states or not isinstance(states[-1], Graph):
@@ -198,16 +187,11 @@ class EdgeAddition(Listed[Graph]):
 
     @classmethod
     def cycles(cls, size: int = 10, t: Fraction = Fraction(7, 10), *, grown: bool = False) -> Self:
-        """Two cycles, whose nodes all look alike, and one of sixteen chords.
+        """Two cycles of `size` nodes, which all look alike, and one of sixteen chords.
 
         Eight chords join the cycles and share the reward t, eight do not and share 1 - t. Colour
-        refinement of any depth chooses uniformly, with TV |t - 1/2|.
-
-        Args:
-            size: the nodes of each cycle.
-            t: the sum of R over the chords between the cycles.
-            grown: whether the one path adds all edges of the cycles, not the last four alone, whose
-                ends the chords join.
+        refinement of any depth chooses uniformly, with TV |t - 1/2|. If `grown`, the one path adds
+        all edges of the cycles, not the last four alone, whose ends the chords join.
         """
         check_integer("EdgeAddition.cycles", "size", size, 6)
         gaps = [(i, i + 1) for i in (0, size, size // 2, size + size // 2)]

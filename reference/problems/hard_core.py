@@ -113,11 +113,10 @@ class HardCore(PlaceByPlace[Sites], Summed):
         )
 
     def moves(self, vertex: int, occupied: int) -> Iterator[tuple[int, int]]:
-        """The values that a vertex can have, and the set that later vertices then see.
+        """The values that vertex k can have, and the set that later vertices then see.
 
-        Args:
-            vertex: k; the vertices before it are decided.
-            occupied: the occupied ones among them that have neighbours from k on, as bits.
+        The vertices before it are decided; `occupied` are the ones of these with neighbours from k
+        on, as bits.
         """
         yield 0, occupied & self._kept[vertex + 1]
         if not any(occupied >> u & 1 for u in self._neighbours[vertex]):
@@ -129,10 +128,7 @@ class HardCore(PlaceByPlace[Sites], Summed):
 
         Entry k has, for each set of occupied vertices that later ones see (see `moves`), the sum of
         the weights of the settings of the vertices from k on, times the denominator of the fugacity
-        for each of them.
-
-        Raises:
-            TooLargeError: if there are more than 2^20 sets.
+        for each of them. Raises TooLargeError if there are more than 2^20 sets.
         """
         seen: list[dict[int, int]] = [{0: 1}]
         for k in range(self.vertices):

@@ -32,9 +32,8 @@ Score = Literal["auto", "bge", "bdeu"]
 def numbers_to_score(table: Table, score: Score) -> Floats:
     """The values of a table as numbers, for a score.
 
-    Raises:
-        InputError: if a value is no number, or if the values look like codes of categories and no
-            score was chosen.
+    Raises InputError if a value is no number, or, if no score was chosen, they look like
+    categories' codes.
     """
     if score == "auto" and (coded := table.coded()):
         name, values = next(iter(coded.items()))
@@ -56,9 +55,8 @@ class ChosenScore(NamedTuple):
 def choose_score(table: Table, score: Score) -> ChosenScore:
     """The score of a table; with `auto` it is `bdeu` if every column is text.
 
-    Raises:
-        InputError: as `numbers_to_score` does, or if no column holds plain decimal numbers, and one
-            holds numbers that are written in another way.
+    Raises InputError as `numbers_to_score` does, or if no column holds plain decimal numbers, and
+    one holds numbers that are written in another way.
     """
     if score != "auto":
         return ChosenScore(score, "as asked for")
@@ -78,8 +76,7 @@ def choose_score(table: Table, score: Score) -> ChosenScore:
 def table_scores(table: Table, score: Literal["bge", "bdeu"], max_parents: int) -> Floats:
     """The local scores of a table with the usual hyperparameters, as `StructureLearning` has them.
 
-    Raises:
-        InputError: as `standard_columns` and `levels` do.
+    Raises InputError as `standard_columns` and `levels` do.
     """
     if score == "bdeu":
         return bdeu_scores(levels(table.source, table.rows, table.names), max_parents)
@@ -93,18 +90,11 @@ def bge_scores(
     """The BGe score of Gaussian data, shape (n, 2^n), NaN where P contains v or is too large.
 
     The mean has the prior `N(0, (alpha_mu Lambda)^-1)`, the precision `Lambda` the Wishart law with
-    `alpha_w` degrees of freedom and the scale `T^-1`, where `T = t I` and
-    `t = alpha_mu (alpha_w - n - 1) / (alpha_mu + 1)` (Geiger and Heckerman, 2002; with the
-    determinants as corrected by Kuipers, Moffa and Heckerman, 2014).
-
-    Args:
-        data: shape (N, n); the prior is meant for columns of mean 0 and variance 1.
-        max_parents: the largest number of parents that is scored.
-        alpha_mu: positive; the weight of the prior mean.
-        alpha_w: above `n + 1`; by default `n + alpha_mu + 1`.
-
-    Raises:
-        InputError: if a hyperparameter breaks its rule.
+    `alpha_w` degrees of freedom, above `n + 1` and by default `n + alpha_mu + 1`, and the scale
+    `T^-1`, where `T = t I` and `t = alpha_mu (alpha_w - n - 1) / (alpha_mu + 1)` (Geiger and
+    Heckerman, 2002; with the determinants as corrected by Kuipers, Moffa and Heckerman, 2014). It
+    is meant for columns of mean 0 and variance 1, shape (N, n). Raises InputError if a
+    hyperparameter breaks its rule.
     """
     rows, n = data.shape
     check_positive("BGe", "alpha_mu", alpha_mu)
@@ -137,15 +127,8 @@ def bdeu_scores(codes: Ints, max_parents: int, sample_size: float = 1.0) -> Floa
     """The BDeu score of discrete data, shape (n, 2^n), NaN where P contains v or is too large.
 
     The configurations of a set of variables are the combinations of its members' levels, with a
-    Dirichlet prior that shares `sample_size` equally (Heckerman, Geiger and Chickering, 1995).
-
-    Args:
-        codes: shape (N, n), the level of each value, from 0 on; every level occurs.
-        max_parents: the largest number of parents that is scored.
-        sample_size: the equivalent sample size, positive.
-
-    Raises:
-        InputError: if the sample size is not positive.
+    Dirichlet prior that shares `sample_size`, positive, equally (Heckerman, Geiger and Chickering,
+    1995). `codes`, shape (N, n), has the level of each value, from 0 on; every level occurs.
     """
     check_positive("BDeu", "sample_size", sample_size)
     levels: list[int] = (codes.max(axis=0) + 1).tolist()

@@ -111,8 +111,7 @@ class Phylogeny(Summed):
     def from_fasta(cls, path: Path, cost: float = 1.0) -> Self:
         """An alignment in FASTA: a line `>name`, then lines of the sequence, for each taxon.
 
-        Raises:
-            InputError: if the file cannot be read, or holds no alignment.
+        Raises InputError if the file cannot be read, or holds no alignment.
         """
         text = read_file(Path(path), follow=True).decode("utf-8", "replace").strip()
         entries = [entry.split("\n", 1) for entry in text.split(">")[1:]]
@@ -231,8 +230,7 @@ class Phylogeny(Summed):
     def _subtrees(self) -> tuple[dict[int, dict[Ancestor, int]], dict[int, _Splits]]:
         """For each set of leaves, as bits, its trees by their ancestors: counts, and splits.
 
-        Raises:
-            TooLargeError: if more than 2^22 pairs of ancestors are joined.
+        Raises TooLargeError if more than 2^22 pairs of ancestors are joined.
         """
         counts: dict[int, dict[Ancestor, int]] = {}
         splits: dict[int, _Splits] = {}

@@ -173,11 +173,7 @@ class Preference(PlaceByPlace[Weights]):
         return len(self.differences)
 
     def with_factors(self, kept: Sequence[int]) -> Self:
-        """The posterior given these comparisons alone; the uniform prior is no factor.
-
-        Raises:
-            InputError: if no comparison is kept.
-        """
+        """The posterior given these comparisons alone, at least one; the prior is no factor."""
         return replace(self, differences=tuple(self.differences[k] for k in kept))
 
     def log_z(self) -> Enclosure:
@@ -185,12 +181,10 @@ class Preference(PlaceByPlace[Weights]):
 
         There is no formula, but the sum is affordable: the `9^8` terms of the paper take a few
         seconds. With n comparisons `2^n R(w)` is a product of n factors `2 sigmoid` that are exact
-        in float64, at most `2^n`, and exactly 1 at `w = 0`. So there are `n - 1` roundings per
-        term and one per addition, in whatever order, and no cancellation; the roundings of a
-        logarithm or of an exponential do not enter.
-
-        Raises:
-            TooLargeError: if there are more than 10^8 terms, or more than 512 comparisons.
+        in float64, at most `2^n`, and exactly 1 at `w = 0`. So there are `n - 1` roundings per term
+        and one per addition, in whatever order, and no cancellation; the roundings of a logarithm
+        or of an exponential do not enter. Raises TooLargeError if there are more than 10^8 terms,
+        or more than 512 comparisons.
         """
         blocks = self._blocks
         roundings = len(self.differences) + blocks.terms + 2
@@ -206,10 +200,7 @@ class Preference(PlaceByPlace[Weights]):
         Both are drawn in float64. With B blocks of t terms, the roundings of the weights, of their
         cumulative sums (one per term, and two for their quotients) and of the uniform variates put
         the law within `(B + 2 t + n) 2^-52` of `R / Z` in total variation, which is below `5e-12`
-        at the paper's size.
-
-        Raises:
-            TooLargeError: as `log_z` does.
+        at the paper's size. Raises TooLargeError as `log_z` does.
         """
         check_seed("sample", seed)
         rng, blocks = np.random.default_rng(seed), self._blocks
@@ -285,11 +276,7 @@ class _Blocks:
 
 
 def _check_score(bound: int, dimension: int) -> None:
-    """Checks that the likelihood of every score `w . x`, at most `m d`, is a normal float32.
-
-    Raises:
-        InputError: if a likelihood is not.
-    """
+    """Checks that the likelihood of every score `w . x`, at most `m d`, is a normal float32."""
     if bound * dimension > MAX_SCORE:
         raise InputError(
             f"Preference: scores reach m d = {bound * dimension}, where sigmoid(-{MAX_SCORE}) is "

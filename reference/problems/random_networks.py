@@ -30,22 +30,13 @@ def random_network(
     graphs: GraphLaw = "erdos-renyi",
     edges_per_node: float = 1.0,
 ) -> RandomNetwork:
-    """A network whose edges follow a random order of its nodes, with data drawn from it.
+    """A network whose edges follow a random order of n nodes, with N rows of data drawn from it.
 
     Each value is `sum over parents of beta x_parent + e` with `e` standard normal and `beta`
-    uniform on the two intervals `[-2, -1/2]` and `[1/2, 2]`.
-
-    Args:
-        nodes: n.
-        rows: N, observations.
-        seed: the seed of graph, coefficients and data.
-        graphs: "erdos-renyi": every pair has an edge with one probability. "scale-free": each node
-            has `edges_per_node` parents, or all earlier nodes if these are fewer, drawn without
-            replacement by their number of edges plus one (Barabási and Albert, 1999).
-        edges_per_node: the expected number of edges per node.
-
-    Raises:
-        InputError: if an argument breaks its rule.
+    uniform on the two intervals `[-2, -1/2]` and `[1/2, 2]`. "erdos-renyi": every pair has an edge
+    with one probability, `edges_per_node` expected. "scale-free": each node has `edges_per_node`
+    parents, or all earlier nodes if these are fewer, drawn without replacement by their number of
+    edges plus one (Barabási and Albert, 1999). Raises InputError if an argument breaks its rule.
     """
     owner = "random_network"
     check_integer(owner, "nodes", nodes, 1, most=1000)

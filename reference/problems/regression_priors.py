@@ -29,13 +29,7 @@ class RegressionPrior(ABC):
 
     @abstractmethod
     def log_factors(self, rows: int, sizes: npt.NDArray[np.int64], unexplained: Floats) -> Floats:
-        """The log Bayes factors of sets of variables against the empty one, nats.
-
-        Args:
-            rows: N.
-            sizes: k, one per set.
-            unexplained: `1 - R2`, one per set.
-        """
+        """The log Bayes factors of sets of k variables and `1 - R2` against the empty one, nats."""
 
 
 @dataclass(frozen=True)
@@ -85,11 +79,7 @@ class HyperGPrior(RegressionPrior):
             )
 
     def log_factors(self, rows: int, sizes: npt.NDArray[np.int64], unexplained: Floats) -> Floats:
-        """The logarithm of the factor.
-
-        Raises:
-            InputError: if there are not more than k + a - 1 rows.
-        """
+        """The logarithm of the factor; raises InputError for no more than k + a - 1 rows."""
         if rows <= int(sizes.max()) + self.a - 1:
             raise InputError(
                 f"HyperGPrior: {rows} rows, but {int(sizes.max())} variables need more than "
@@ -112,14 +102,11 @@ class HyperGPrior(RegressionPrior):
 
 
 def residual_sums(columns: Floats) -> Floats:
-    """The residual sum of squares of each set of variables, by bit mask.
+    """The residual sum of squares of each set of p variables, by bit mask; the outcome comes last.
 
     Each variable is kept or left out in turn. Its column of a triangular factor goes, and with a
     variable that is kept its row; nothing is squared before the end, so that columns that are
-    nearly combinations of others keep their digits.
-
-    Args:
-        columns: p variables and the outcome, shape (N, p + 1).
+    nearly combinations of others keep their digits. The columns have the shape (N, p + 1).
     """
     left: Floats = np.asarray(np.linalg.qr(columns, mode="r"), np.float64)[None]
     while left.shape[-1] > 1:

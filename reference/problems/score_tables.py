@@ -15,8 +15,7 @@ Floats = npt.NDArray[np.float64]
 def score_table(owner: str, scores: object) -> Floats:
     """Local log scores, nats, shape (n, 2^n): row v, column P for the parents in the bit mask P.
 
-    Raises:
-        InputError: if they are no numbers, or have another shape.
+    Raises InputError if they are no numbers, or have another shape.
     """
     try:
         # A wider float may become infinite here, and is refused later.
@@ -38,8 +37,7 @@ def relative_scores(
 ) -> tuple[Floats, float]:
     """Scores less those of a best graph, -inf where a family is not allowed; and its log score.
 
-    Raises:
-        InputError: if the score of an allowed family is not finite.
+    Raises InputError if the score of an allowed family is not finite.
     """
     for name, row, may in zip(names, table, allowed, strict=True):
         for mask in np.flatnonzero(may & ~np.isfinite(row))[:1]:

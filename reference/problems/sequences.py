@@ -209,8 +209,7 @@ class SyntheticSequences(Sequences, Summed):
     def with_factors(self, kept: Sequence[int]) -> Self:
         """The problem with `u` at these positions; elsewhere `u` is 0, so that weights are 1.
 
-        Raises:
-            InputError: for `form="sum"`, which is no product.
+        Raises InputError for `form="sum"`, which is no product.
         """
         if self.form == "sum":
             raise InputError(

@@ -126,8 +126,7 @@ class Sets(Summed):
     def with_factors(self, kept: Sequence[int]) -> Self:
         """The problem with the weights of these items; all other weights are 1.
 
-        Raises:
-            InputError: for `form="sum"`, which is no product.
+        Raises InputError for `form="sum"`, which is no product.
         """
         if self.form == "sum":
             raise InputError(

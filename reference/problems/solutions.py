@@ -21,19 +21,11 @@ BRACKETS = str.maketrans("()[],", "     ")
 
 
 class Literals:
-    """The variables 1 to n of a formula, with the weights of their literals.
+    """The variables 1 to n >= 1 of a formula, with the weights of their literals.
 
-    Args:
-        variables: n, at least 1.
-        weights: weights of literals, at least 0, both of a variable or none; 1 for the others.
-        source: the formula, as messages name it.
-
-    Attributes:
-        scaled: the weights as integers, by literal: each is the weight times `unit` of its
-            variable.
-
-    Raises:
-        InputError: if there are no variables, or a weight breaks a rule.
+    Both literals of a variable have weights, at least 0, or none, which is 1; as integers, in
+    `scaled`, they are multiplied by the `unit` of their variable. The source is the formula, as
+    messages name it. Raises InputError if there are no variables, or a weight breaks a rule.
     """
 
     def __init__(self, variables: int, weights: Mapping[int, object], source: str):
@@ -74,12 +66,9 @@ class Literals:
     def read(self, sample: object) -> Solution:
         """The solution that a sample means.
 
-        Args:
-            sample: the literals of all variables in any order, or a 0 or 1 for each variable, as a
-                text or as a sequence. A text may begin with `v` and end with ` 0`.
-
-        Raises:
-            InputError: if a variable has no value or two, or is none of the formula.
+        A sample has the literals of all variables in any order, or a 0 or 1 for each variable, as a
+        text, which may begin with `v` and end with ` 0`, or as a sequence. Raises InputError if a
+        variable has no value or two, or is none of the formula.
         """
         numbers = self._numbers(sample)
         if len(numbers) == self.variables and {0, 1}.issuperset(numbers):

@@ -97,17 +97,12 @@ class StructureLearning(Summed):
     def from_scores(
         cls, scores: object, names: Sequence[str] | None = None, max_parents: int | None = None
     ) -> Self:
-        """The posterior of local log scores.
+        """The posterior of local log scores, with no limit on parents by default.
 
-        Args:
-            scores: nats, shape (n, 2^n): row v, column P for the parents in the bit mask P (bit u
-                stands for node u). Entries where P holds v, or too many nodes, are not read.
-            names: the names of the variables, "0", "1", ... by default.
-            max_parents: the largest number of parents of a node; no limit by default.
-
-        Raises:
-            InputError: if the scores have another shape, or a score that is read is not finite.
-            TooLargeError: if the integer weights do not fit into memory.
+        The scores are nats, shape (n, 2^n): row v, column P for the parents in the bit mask P (bit
+        u stands for node u). Entries where P holds v, or too many nodes, are not read. Names are
+        "0", "1", ... by default. Raises InputError if the scores have another shape, or a score
+        that is read is not finite, TooLargeError if the integer weights do not fit into memory.
         """
         owner = "StructureLearning.from_scores"
         table = score_table(owner, scores)
@@ -132,18 +127,10 @@ class StructureLearning(Summed):
     ) -> Self:
         """The posterior given real data, by the BGe score, with equal prior of all graphs.
 
-        Columns are moved and scaled to mean 0 and variance 1, for which the prior is meant.
-
-        Args:
-            data: shape (N, n), one observation per row.
-            names: the names of the columns.
-            max_parents: the largest number of parents of a node; no limit by default.
-            alpha_mu: see `bge_scores`.
-            alpha_w: see `bge_scores`.
-
-        Raises:
-            InputError: if a value is missing, a column constant or a combination of others, or
-                there are too many columns.
+        Data have the shape (N, n), one observation per row. Columns are moved and scaled to mean 0
+        and variance 1, for which the prior is meant; see `bge_scores` for its parameters. Raises
+        InputError if a value is missing, a column constant or a combination of others, or there are
+        too many columns.
         """
         owner = "StructureLearning.gaussian"
         labels = data_names(owner, data, names)
@@ -162,15 +149,9 @@ class StructureLearning(Summed):
     ) -> Self:
         """The posterior given categories, by the BDeu score, with equal prior of all graphs.
 
-        Args:
-            data: shape (N, n), categories as text or as numbers.
-            names: the names of the columns.
-            max_parents: the largest number of parents of a node; no limit by default.
-            sample_size: the equivalent sample size of the prior.
-
-        Raises:
-            InputError: if a value is missing, a column constant, one number written in two ways, or
-                there are too many columns.
+        Data have the shape (N, n), categories as text or as numbers; `sample_size` is the
+        equivalent sample size of the prior. Raises InputError if a value is missing, a column
+        constant, one number written in two ways, or there are too many columns.
         """
         owner = "StructureLearning.discrete"
         labels = data_names(owner, data, names)
@@ -185,14 +166,9 @@ class StructureLearning(Summed):
     ) -> Self:
         """The posterior given the columns of a CSV file whose first line names them.
 
-        Args:
-            path: the file.
-            score: `bge` for numbers, `bdeu` for categories; `auto` is `bge`, but refuses columns
-                that look like categories.
-            max_parents: the largest number of parents of a node; no limit by default.
-
-        Raises:
-            InputError: as `read_table`, `gaussian`, `discrete` and `numbers_to_score` do.
+        The score is `bge` for numbers, `bdeu` for categories; `auto` is `bge`, but refuses columns
+        that look like categories. Raises InputError as `read_table`, `gaussian`, `discrete` and
+        `numbers_to_score` do.
         """
         check_choice("StructureLearning.from_csv", "score", score, Score)
         table = read_table(Path(path))
@@ -281,11 +257,7 @@ class StructureLearning(Summed):
         return Fraction(weight, 2 ** sum(self.shifts))
 
     def z(self) -> Fraction:
-        """`Z`, the sum over all graphs, in `3^n` terms.
-
-        Raises:
-            TooLargeError: if it takes more memory than the machine has.
-        """
+        """`Z`, the sum over all graphs, in `3^n` terms; TooLargeError beyond the memory."""
         return Fraction(self._sums.total, 2 ** sum(self.shifts))
 
     def edge_marginals(self) -> tuple[tuple[Fraction, ...], ...]:

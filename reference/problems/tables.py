@@ -148,8 +148,7 @@ class _Strings(Sequence[str]):
 def check_scores(scores: npt.NDArray[np.float32], alphabet: str, length: int) -> None:
     """Checks a score table.
 
-    Raises:
-        InputError: for a wrong dtype or length, or values that are not finite or all equal.
+    Raises InputError for a wrong dtype or length, or values that are not finite or all equal.
     """
     if not isinstance(scores, np.ndarray) or scores.dtype != np.float32:
         dtype = getattr(scores, "dtype", type(scores).__name__)

@@ -85,17 +85,10 @@ class VariableSelection(Summed):
         names: Sequence[str] | None = None,
         prior: RegressionPrior = UNIT_INFORMATION,
     ) -> Self:
-        """The posterior given observations.
+        """The posterior given observations, shape (N, p), of their outcomes, and of a prior.
 
-        Args:
-            data: shape (N, p), N above p + 1.
-            outcome: the outcome, N numbers.
-            names: the names of the columns.
-            prior: the prior of the coefficients.
-
-        Raises:
-            InputError: if a value is missing, a column or the outcome constant or a combination of
-                columns, there are too many columns, or too few rows.
+        N is above p + 1. Raises InputError if a value is missing, a column or the outcome constant
+        or a combination of columns, there are too many columns, or too few rows.
         """
         owner = "VariableSelection.regression"
         labels = data_names(owner, data, names)
@@ -124,13 +117,8 @@ class VariableSelection(Summed):
     ) -> Self:
         """The posterior given the columns of a CSV file whose first line names them.
 
-        Args:
-            path: the file.
-            outcome: the column that the others explain; the last one by default.
-            prior: the prior of the coefficients.
-
-        Raises:
-            InputError: as `read_table` and `regression` do, or if there is no such column.
+        The outcome, which the others explain, is by default the last column. Raises InputError as
+        `read_table` and `regression` do, or if there is no such column.
         """
         return cls.from_table(read_table(Path(path)), outcome, prior)
 
@@ -283,11 +271,7 @@ class VariableSelection(Summed):
 
 
 def _check_size(variables: int) -> int:
-    """The number of variables, if their sets can be summed.
-
-    Raises:
-        TooLargeError: if there are more than 22.
-    """
+    """The number of variables, if their sets can be summed; TooLargeError for more than 22."""
     column_names("VariableSelection", None, variables)
     if variables > MAX_VARIABLES:
         raise TooLargeError(
