@@ -72,15 +72,9 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def check_fields(record: object, owner: str = "", *, stored: bool = False) -> None:
-    """Checks that the fields of a dataclass have their declared types, as `check_value` does.
+    """Checks the fields of a dataclass against their declared types, as `check_value` does.
 
-    Args:
-        record: the dataclass.
-        owner: its name in messages, by default that of its class.
-        stored: as in `check_value`: options are hashed, and stored as JSON.
-
-    Raises:
-        InputError: if a field has another type.
+    `owner` is its name in messages, by default that of its class; options are `stored` as JSON.
     """
     kind: Any = type(record)
     for field in dataclasses.fields(kind):
@@ -96,16 +90,9 @@ def _fields(kind: type) -> dict[str, Any]:
 def check_value(owner: str, name: str, value: object, kind: Any, *, stored: bool = False) -> None:
     """Checks a value against an annotation; kinds that cannot be decided pass.
 
-    Args:
-        owner: the function or class, in messages.
-        name: the name of the argument or option.
-        value: its value.
-        kind: the annotation: a class, a number, `Literal`, `Sequence`, `tuple`, `Callable`, or one
-            of these or None.
-        stored: whether only JSON numbers, integers below 2^53 and true tuples are accepted.
-
-    Raises:
-        InputError: if the value is not of this kind.
+    A kind is a class, a number, `Literal`, `Sequence`, `tuple`, `Callable`, or one of these or
+    None. If it is to be `stored`, only JSON numbers, integers below 2^53 and true tuples are
+    accepted. Raises InputError, with owner and name, if the value is of another kind.
     """
     origin, entries = get_origin(kind), get_args(kind)
     if kind is Any:
@@ -145,27 +132,16 @@ def check_value(owner: str, name: str, value: object, kind: Any, *, stored: bool
 
 
 def require(options: object, name: str, holds: bool, rule: str) -> None:
-    """Refuses an option that breaks a rule.
+    """Refuses an option of a dataclass that breaks a rule, which the message says after "must".
 
-    Args:
-        options: a dataclass.
-        name: the option.
-        holds: whether it keeps the rule; a comparison with NaN is false.
-        rule: the rule, for the message, after "must".
-
-    Raises:
-        InputError: if it does not hold.
+    `holds` says whether the rule is kept; a comparison with NaN is false.
     """
     if not holds:
         raise InputError(f"{name} is {plain(getattr(options, name))}, but must {rule}")
 
 
 def require_counts(options: object, *names: str) -> None:
-    """Refuses options that count things and are not at least 1.
-
-    Raises:
-        InputError: if one is below 1.
-    """
+    """Refuses options of a dataclass that count things and are below 1."""
     for name in names:
         require(options, name, getattr(options, name) >= 1, "be at least 1")
 
@@ -178,14 +154,8 @@ def build(
 ) -> Options:
     """A dataclass from JSON data, which has lists for its tuples and strings for paths.
 
-    Args:
-        owner: the class, which checks its options.
-        values: its fields.
-        source: their origin, for messages.
-        make: the function that takes the fields, by default the class.
-
-    Raises:
-        InputError: if the class refuses them, or is abstract, or lacks an option.
+    `make` takes the fields, by default the class. Raises InputError, after their source, if they
+    are refused, the class is abstract, or an option is missing.
     """
     declaring: Any = owner
     kinds = _fields(declaring)
@@ -209,12 +179,7 @@ def _converted(value: Any, kind: Any) -> Any:
 
 
 def fixed_choices(kind: Any, name: str = "") -> dict[str, tuple[str, ...]]:
-    """The strings of every `Literal` among the fields of dataclasses, at any depth, by field.
-
-    Args:
-        kind: a dataclass, a `Literal`, or a union of these.
-        name: the name of the field.
-    """
+    """The strings of every `Literal` among the fields of dataclasses, at any depth, by field."""
     if get_origin(kind) is Literal:
         return {name: get_args(kind)}
     if get_origin(kind) is ClassVar:

@@ -19,16 +19,10 @@ def fm_residuals(
 ) -> Iterator[tuple[int, T]]:
     """Flow matching: inflow minus outflow, per node other than `s_o`.
 
-    `sum over parents u of F(u) p_F(s|u) - F(s)`, where `F(x) = R(x)` at terminals (def:flows).
-    (Bengio et al., 2021.)
-
-    Args:
-        forward: `p_F` on the DAG, lifted or not; the flow of an edge is `F(u) p_F(s|u)`.
-        flow: `F`, one per node; its values at terminals are not read.
-        rewards: `R(x)`, one per `dag.terminals`.
-
-    Raises:
-        InputError: if the flows or the rewards do not fit the DAG.
+    `sum over parents u of F(u) p_F(s|u) - F(s)`, where `F(x) = R(x)` at terminals (def:flows);
+    `F(u) p_F(s|u)` is the flow of an edge. (Bengio et al., 2021.) There is one flow per node, of
+    which those at terminals are not read, and one reward per `dag.terminals`. Raises InputError if
+    they do not fit the DAG.
     """
     dag = forward.dag
     state_flow = _state_flow(forward, flow, rewards)
@@ -48,16 +42,8 @@ def db_residuals(
 ) -> Iterator[tuple[int, T]]:
     """Detailed balance: `F(s) p_F(s'|s) - F(s') p_B(s|s')`, per edge.
 
-    The case `j = i + 1` of eq:conditionsa (prop:lifted_balance). (Bengio et al., 2023.)
-
-    Args:
-        forward: `p_F` on the DAG, lifted or not.
-        backward: `p_B`, a policy or a kernel, on the same DAG.
-        flow: `F`, one per node; at terminals `R(x)` is used instead.
-        rewards: `R(x)`, one per `dag.terminals`.
-
-    Raises:
-        InputError: if the policies live on different DAGs, or flows or rewards do not fit.
+    The case `j = i + 1` of eq:conditionsa (prop:lifted_balance). (Bengio et al., 2023.) Arguments
+    and errors are those of `subtb_residuals`.
     """
     same_dag(forward, backward)
     state_flow = _state_flow(forward, flow, rewards)
@@ -78,18 +64,10 @@ def subtb_residuals(
 ) -> Iterator[tuple[Trajectory, T]]:
     """Subtrajectory balance (eq:conditionsa, prop:lifted_balance), for every path with `i < j`.
 
-    `F(s_i) p_F(s_{i+1:j}|s_i) - p_B(s_{i:j-1}|s_j) F(s_j)`. (Madan et al., 2023.)
-
-    Args:
-        forward: `p_F` on the DAG, lifted or not.
-        backward: `p_B`, a policy or a kernel, on the same DAG.
-        flow: `F`, one per node; at terminals `R(x)` is used instead.
-        rewards: `R(x)`, one per `dag.terminals`.
-        limit: the largest number of paths to enumerate.
-
-    Raises:
-        InputError: if the policies live on different DAGs, or flows or rewards do not fit.
-        TooLargeError: if there are more than `limit` paths between any two states.
+    `F(s_i) p_F(s_{i+1:j}|s_i) - p_B(s_{i:j-1}|s_j) F(s_j)`. (Madan et al., 2023.) There is one flow
+    per node, for which `R(x)` is used at terminals. Raises InputError if the policies live on
+    different DAGs, or flows or rewards do not fit, and TooLargeError if there are more than `limit`
+    paths between any two states.
     """
     same_dag(forward, backward)
     dag, one = forward.dag, forward.field.one
@@ -118,14 +96,8 @@ def tb_residuals(
 ) -> Iterator[tuple[Trajectory, T]]:
     """Trajectory balance (eq:tb): `Z p_F(tau) - R(x) p_B(tau|x)` for every complete trajectory.
 
-    Args:
-        forward: `p_F` on the DAG, lifted or not.
-        backward: `p_B`, a policy or a kernel, on the same DAG.
-        rewards: `R(x)`, one per `dag.terminals`.
-        z: the flow of the initial state, `F(s_o*)`.
-
-    Raises:
-        InputError: if the two policies live on different DAGs, or the rewards do not fit.
+    `z` is the flow of the initial state, `F(s_o*)`. Raises InputError if the two policies live on
+    different DAGs, or the rewards do not fit.
     """
     same_dag(forward, backward)
     reward = rewards_by_node(forward, rewards)
@@ -140,10 +112,8 @@ def log_tb_residuals(
 ) -> Iterator[tuple[Trajectory, float]]:
     """`delta(tau) = log( Z p_F(tau) / (R(x) p_B(tau|x)) )` in nats, per complete trajectory.
 
-    The quantity whose square the losses average, for rational and float policies.
-
-    Raises:
-        InputError: if a probability or a reward is zero, where the logarithm does not exist.
+    The quantity whose square the losses average, for rational and float policies. Raises InputError
+    if a probability or a reward is zero, where the logarithm does not exist.
     """
     same_dag(forward, backward)
     reward = rewards_by_node(forward, rewards)
@@ -170,17 +140,9 @@ def cb_residuals(
 ) -> Iterator[tuple[Trajectory, Trajectory, T]]:
     """Contrastive balance (col:cb), for every pair of complete trajectories.
 
-    `p_F(tau) p_B(tau'|x') R(x') - p_F(tau') p_B(tau|x) R(x)`.
-
-    Args:
-        forward: `p_F` on the DAG, lifted or not.
-        backward: `p_B`, a policy or a kernel, on the same DAG.
-        rewards: `R(x)`, one per `dag.terminals`.
-        same_length_only: read the corollary as printed, where both trajectories have the same
-            length `T`; the condition is then too weak.
-
-    Raises:
-        InputError: if the two policies live on different DAGs, or the rewards do not fit.
+    `p_F(tau) p_B(tau'|x') R(x') - p_F(tau') p_B(tau|x) R(x)`. With `same_length_only` it is read as
+    printed, where both trajectories have the same length `T`, which is too weak. Raises InputError
+    if the two policies live on different DAGs, or the rewards do not fit.
     """
     same_dag(forward, backward)
     reward = rewards_by_node(forward, rewards)
@@ -203,11 +165,7 @@ def crossed(
 
 @checked
 def rewards_by_node(policy: EdgeWeights[T], rewards: Sequence[T]) -> dict[int, T]:
-    """`R(x)` by terminal node of the policy's DAG.
-
-    Raises:
-        InputError: if there is not one number of the policy's field per terminal.
-    """
+    """`R(x)` by terminal node; raises InputError if one is missing, or no number of the field."""
     dag = policy.dag
     policy.field.check(rewards, "reward")
     if len(rewards) != len(dag.terminals):
@@ -279,11 +237,7 @@ def _check_path_count(dag: PointedDAG[Any], limit: int) -> None:
 
 
 def same_dag(*policies: EdgeWeights[Any]) -> None:
-    """Checks that policies live on one DAG, and have one arithmetic.
-
-    Raises:
-        InputError: if DAGs or arithmetics differ.
-    """
+    """Checks that policies live on one DAG and have one arithmetic; raises InputError if not."""
     if any(policy.dag is not policies[0].dag for policy in policies):
         raise InputError(
             "the policies live on different DAGs: put all on the same one (a base policy is moved "
@@ -293,11 +247,7 @@ def same_dag(*policies: EdgeWeights[Any]) -> None:
 
 
 def same_field(*policies: EdgeWeights[Any]) -> None:
-    """Checks that policies have one arithmetic: a fraction times a float is silently a float.
-
-    Raises:
-        InputError: if they have several.
-    """
+    """Checks that policies have one arithmetic: a fraction times a float is silently a float."""
     names = {policy.field.name for policy in policies}
     if len(names) > 1:
         raise InputError(

@@ -41,10 +41,8 @@ def residual_spread(
     """The range of the log residuals over all trajectories, without enumerating them.
 
     By a longest and a shortest path, with `log p_F - log p_B` on edges and `-log R` at terminals.
-
-    Raises:
-        InputError: if the policies live on different DAGs, the rewards do not fit, or one of the
-            numbers is zero, where there is no logarithm.
+    Raises InputError if the policies live on different DAGs, the rewards do not fit, or one of the
+    numbers is zero, where there is no logarithm.
     """
     same_dag(forward, backward)
     dag = forward.dag
@@ -107,10 +105,7 @@ def one_sided_tv_bound(
     """`TV <= max(E_mu[(1 - e^delta)_+], E_{p_F}[(1 - e^-delta)_+])` for any `Z`, exactly.
 
     Claim one-sided-tv-bound. Trajectories are enumerated, in the field of the policies, which must
-    be ordered.
-
-    Raises:
-        TooLargeError: if there are too many trajectories.
+    be ordered; raises TooLargeError if there are too many.
     """
     field, dag = forward.field, forward.dag
     reward = rewards_by_node(forward, rewards)
@@ -130,11 +125,8 @@ def tv_bound_from_loss(cb_loss: float, coverage: float) -> float:
     """`TV <= sqrt(L_CB / (2 c)) / 2` if `p_E >= c (p_F + mu) / 2` on every trajectory.
 
     Claim loss-tv-bound. On policy (`p_E = p_F`) there is no such `c`, and no bound: the loss can
-    vanish while the distance does not.
-
-    Raises:
-        InputError: if the loss is negative or the coverage is not in (0, 1]; more than 1 is not
-            possible, because both sides sum to 1 and c.
+    vanish while the distance does not. Raises InputError if the loss is negative or the coverage is
+    not in (0, 1]; more than 1 is not possible, because both sides sum to 1 and c.
     """
     if not 0 < coverage <= 1:
         raise InputError(f"the coverage c is {coverage}, but must lie in (0, 1]")

@@ -52,13 +52,9 @@ class Sampler(Generic[T]):
 def product_rewards(field: Field[T], factors: Sequence[Sequence[T]]) -> tuple[T, ...]:
     """The combined target `prod R_t(x)`, one per terminal.
 
-    Args:
-        field: the arithmetic of the numbers.
-        factors: `R_t`, one sequence per client or chunk, all over the same terminals.
-
-    Raises:
-        InputError: if no factor is given, the factors have different terminals, or their product is
-            zero at every one, so that there is no target.
+    Each factor `R_t`, of a client or chunk, is over the same terminals. Raises InputError if no
+    factor is given, they have different terminals, or their product is zero at every one, so that
+    there is no target.
     """
     if not len(factors):
         raise InputError("product_rewards: no factor given, so there is no target")
@@ -86,11 +82,8 @@ def check_clients(clients: Sequence[Sampler[T]]) -> None:
     """Checks the hypotheses of both conditions on the combined samplers.
 
     A client with `p_B(tau|x) = 0` makes the conditions say `0 = 0` about `tau`, and a wrong law
-    passes (prop:apx:dist, claim and control).
-
-    Raises:
-        InputError: if there is no client, they do not share the base DAG, or one has a zero of
-            `p_B` on a complete trajectory.
+    passes (prop:apx:dist, claim and control). Raises InputError for such a client, for none, or for
+    clients with different base DAGs.
     """
     _same_base(clients)
     field, base = clients[0].forward.field, clients[0].lifted.base
@@ -113,10 +106,8 @@ def aggregated_residuals(
     With `r(tau) = p_F(tau) / p_B(tau|x)` of the combined sampler and `r_t` of client `t`, the
     condition `r(tau) prod r_t(tau') = r(tau') prod r_t(tau)`, multiplied by all denominators. It
     makes `p_T` proportional to `prod R_t`, if each client is balanced with its `R_t` and no
-    `p_B^(t)(tau|x)` is zero. (The paper prints `p_B(tau'|x)` for `p_B(tau'|x')`.)
-
-    Raises:
-        InputError: if there is no client, or the samplers do not share the base DAG.
+    `p_B^(t)(tau|x)` is zero. (The paper prints `p_B(tau'|x)` for `p_B(tau'|x')`.) Raises InputError
+    if there is no client, or the samplers do not share the base DAG.
     """
     _same_base(clients, combined)
     field = combined.forward.field
@@ -140,18 +131,12 @@ def streaming_residuals(
 ) -> Iterator[tuple[Trajectory, Trajectory, T]]:
     """Streaming balance (eq:apx:sm), for every pair of complete base trajectories.
 
-    `r_T(tau) R_T(x') r_{T-1}(tau') = r_T(tau') R_T(x) r_{T-1}(tau)` with `r = p_F / p_B`,
-    multiplied by all denominators: the current sampler then has `p_T` proportional to `R_T` times
-    the terminal law of the previous one, if no previous `p_B(tau|x)` is zero. (The paper prints
-    `p_B(tau'|x)` for `p_B(tau'|x')`.)
-
-    Args:
-        current: the sampler of step `T`.
-        previous: the sampler of step `T - 1`.
-        rewards: `R_T(x)`, one per terminal of the base DAG.
-
-    Raises:
-        InputError: if the samplers do not share the base DAG, or the rewards do not fit.
+    `r_T(tau) R_T(x') r_{T-1}(tau') = r_T(tau') R_T(x) r_{T-1}(tau)` with `r = p_F / p_B`, where
+    `current` is the sampler of step `T`, `previous` that of step `T - 1`, and `rewards` has
+    `R_T(x)` per terminal of the base DAG; multiplied by all denominators. The current sampler then
+    has `p_T` proportional to `R_T` times the terminal law of the previous one, if no previous
+    `p_B(tau|x)` is zero. (The paper prints `p_B(tau'|x)` for `p_B(tau'|x')`.) Raises InputError if
+    the samplers do not share the base DAG, or the rewards do not fit.
     """
     _same_base([previous], current)
     base = current.lifted.base

@@ -79,11 +79,7 @@ class PointedDAG(Generic[S]):
 
     @cached_property
     def index(self) -> dict[S, int]:
-        """The node of each state.
-
-        Raises:
-            InputError: if two nodes have the same label.
-        """
+        """The node of each state; raises InputError if two nodes have the same label."""
         index = {label: node for node, label in enumerate(self.labels)}
         if len(index) != len(self.labels):
             raise InputError(
@@ -116,8 +112,7 @@ class PointedDAG(Generic[S]):
     def trajectories(self, limit: int = 10_000_000) -> Iterator[Trajectory]:
         """Yields every complete trajectory `tau: s_o -> x`, as the numbers of its edges.
 
-        Raises:
-            TooLargeError: if there are more than `limit`.
+        Raises TooLargeError if there are more than `limit`.
         """
         if self.trajectory_count > limit:
             raise TooLargeError(
@@ -159,14 +154,10 @@ def pointed_dag(
 ) -> PointedDAG[S]:
     """Checks a graph given by the children of each state, and orders it topologically.
 
-    Args:
-        children: the children of every state; `()` for a terminal state.
-        initial: if given, the state that must be `s_o`.
-        terminals: if given, the states that must be exactly those without children.
-
-    Raises:
-        InputError: a child that is not a state, a repeated edge, a cycle, several sources, an
-            unreachable state, a terminal with children, a non-terminal without.
+    A terminal state has the children `()`. If given, `initial` must be `s_o`, and `terminals`
+    exactly the states without children. Raises InputError for a child that is not a state, a
+    repeated edge, a cycle, several sources, an unreachable state, a terminal with children, a
+    non-terminal without.
     """
     check_hashable("the initial state", initial)
     number = {state: i for i, state in enumerate(children)}
@@ -202,16 +193,9 @@ def numbered_dag(
 ) -> PointedDAG[S]:
     """Orders a graph of numbered states topologically, and checks that it is a pointed DAG.
 
-    Numbers that already rise along every edge stay as they are.
-
-    Args:
-        states: the states, in the order of their numbers.
-        rows: for each state, the numbers of its children.
-        initial: if given, the state that must be `s_o`.
-
-    Raises:
-        InputError: a repeated edge, a cycle, several sources, an unreachable state, an initial
-            state without children.
+    `rows` has the numbers of the children of each state; numbers that already rise along every edge
+    stay as they are. If given, `initial` must be `s_o`. Raises InputError for a repeated edge, a
+    cycle, several sources, an unreachable state, or an initial state without children.
     """
     for state, row in zip(states, rows, strict=True):
         if len(set(row)) != len(row):

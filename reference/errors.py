@@ -39,11 +39,7 @@ class TooLargeError(InputError):
 
 @contextmanager
 def naming_extras() -> Iterator[None]:
-    """Names the extra `train` where the body imports a package of it that is not installed.
-
-    Raises:
-        InputError: in place of the `ModuleNotFoundError`.
-    """
+    """Refuses with the name of the extra `train` where the body lacks a package of it."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -57,11 +53,7 @@ def naming_extras() -> Iterator[None]:
 
 
 def check_type(owner: str, name: str, value: object, kind: type | tuple[type, ...]) -> None:
-    """Checks the type of an argument.
-
-    Raises:
-        InputError: if it is not an instance of `kind`.
-    """
+    """Checks the type of an argument; raises InputError if it is not an instance of `kind`."""
     if not isinstance(value, kind):
         kinds = kind if isinstance(kind, tuple) else (kind,)
         expected = " or ".join(k.__name__ for k in kinds)
@@ -71,11 +63,7 @@ def check_type(owner: str, name: str, value: object, kind: type | tuple[type, ..
 
 
 def check_integer(owner: str, name: str, value: object, least: int, most: int = 1_000_000) -> None:
-    """Checks that an argument is an integer (no bool) from `least` to `most`.
-
-    Raises:
-        InputError: if it is not.
-    """
+    """Checks that an argument is an integer (no bool) from `least` to `most`; raises InputError."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise InputError(
             f"{owner}: {name} is {shown(value)}, but must be an integer of at least {least}"
@@ -85,20 +73,12 @@ def check_integer(owner: str, name: str, value: object, least: int, most: int = 
 
 
 def check_seed(owner: str, seed: object) -> None:
-    """Checks a random seed; it is mandatory, as an unseeded draw could not be repeated.
-
-    Raises:
-        InputError: if it is not an integer from 0 to 2^64 - 1.
-    """
+    """Checks a random seed, from 0 to 2^64 - 1; an unseeded draw could not be repeated."""
     check_integer(owner, "the seed", seed, 0, most=2**64 - 1)
 
 
 def check_choice(owner: str, name: str, value: object, choices: Any) -> None:
-    """Checks that an argument is one of the strings of a `Literal`.
-
-    Raises:
-        InputError: if it is not.
-    """
+    """Checks that an argument is one of the strings of a `Literal`; raises InputError if not."""
     allowed = get_args(choices)
     if not isinstance(value, str) or value not in allowed:
         listed = ", ".join(map(repr, allowed))
@@ -107,16 +87,9 @@ def check_choice(owner: str, name: str, value: object, choices: Any) -> None:
 
 
 def check_list(owner: str, name: str, value: object, kinds: Any = Iterable) -> list[Any]:
-    """The entries of an argument that must be a finite sequence.
+    """The entries of an argument that must be a finite sequence, of some types, never a string.
 
-    Args:
-        owner: the function or class, in messages.
-        name: the name of the argument.
-        value: its value, which may be a set or a generator.
-        kinds: the accepted types; strings are never accepted.
-
-    Raises:
-        InputError: if it is of another type.
+    Raises InputError if it is of another type.
     """
     try:
         if isinstance(value, str | bytes | bytearray) or not isinstance(value, kinds):
@@ -133,18 +106,13 @@ def check_list(owner: str, name: str, value: object, kinds: Any = Iterable) -> l
 def check_sequence(owner: str, name: str, value: object) -> list[Any]:
     """The entries of an argument that has a length and can be read more than once, by number.
 
-    Raises:
-        InputError: if it is no sequence or row of an array: a string, a set, a generator.
+    Raises InputError if it is no sequence or row of an array: a string, a set, a generator.
     """
     return check_list(owner, name, value, Sequence | np.ndarray)
 
 
 def check_takes(what: str, function: object, count: int) -> None:
-    """Checks that something can be called with `count` arguments.
-
-    Raises:
-        InputError: if it cannot.
-    """
+    """Checks that something can be called with `count` arguments; raises InputError if not."""
     try:
         if not callable(function):
             raise TypeError("it cannot be called")
@@ -159,11 +127,7 @@ def check_takes(what: str, function: object, count: int) -> None:
 
 
 def check_hashable(what: str, value: object) -> None:
-    """Checks that a state or a latent can be a key, so that equal ones are recognised.
-
-    Raises:
-        InputError: if it is not hashable.
-    """
+    """Checks that a state or latent can be a key, so that equal ones are met; raises InputError."""
     try:
         hash(value)
     except TypeError:
@@ -210,12 +174,7 @@ def _written(write: Callable[[object], str], value: object, most: int = 60) -> s
 
 
 def printable(text: str, besides: str = "\n") -> str:
-    """A text whose unprintable characters, such as terminal escape codes, are escaped.
-
-    Args:
-        text: the text.
-        besides: unprintable characters to keep.
-    """
+    """A text whose unprintable characters, such as terminal codes, are escaped, but for some."""
     return "".join(
         c if c.isprintable() or c in besides else c.encode("unicode_escape").decode() for c in text
     )

@@ -64,11 +64,7 @@ class Scaled(NamedTuple):
         return Scaled(self.value / numbers.value, self.exponent - numbers.exponent).normal()
 
     def sums(self, starts: Ints) -> tuple["Scaled", Floats]:
-        """The sum of each segment, and every number's share of its own: a row of probabilities.
-
-        Args:
-            starts: the first place of each segment; none is empty.
-        """
+        """The sum of each segment, none empty, and every number's share of its own segment."""
         lengths = np.diff(np.append(starts, len(self.value)))
         # A zero has no exponent to compare.
         exponent = np.where(self.value == 0, np.iinfo(np.int64).min // 4, self.exponent)
@@ -127,8 +123,7 @@ class GraphArrays:
     def levels(self) -> tuple[Ints, ...]:
         """The nodes by the length of a longest path from `s_o`; every child is in a later level.
 
-        Raises:
-            InputError: if there is a cycle.
+        Raises InputError if there is a cycle.
         """
         waiting, level, levels = self.parent_counts.copy(), np.zeros(1, np.int64), []
         while len(level):
@@ -169,11 +164,7 @@ class GraphArrays:
         return paths
 
     def law(self, rows: Floats) -> Floats:
-        """The probability of visiting each node under a policy, in float64.
-
-        Args:
-            rows: `p_F`, one number per edge.
-        """
+        """The probability of visiting each node under `p_F`, one number per edge, in float64."""
         visits = np.zeros(len(self.counts))
         visits[0] = 1.0
         for nodes in self.levels:
@@ -212,7 +203,7 @@ class ExactFlows:
     def of(
         cls, graph: GraphArrays, rewards: Sequence[Fraction], backward: Backward = "uniform"
     ) -> "ExactFlows":
-        """Computes the flows.
+        """Computes the flows for `p_B` and `R(x) >= 0`; raises InputError if all rewards are zero.
 
         Let u be the unit roundoff, n the most children, k the most parents, T the longest
         trajectory. A sum of n numbers has n roundings, a weight k + 1 and its row n + 2. Errors of
@@ -220,14 +211,6 @@ class ExactFlows:
         next one below; so `p_T(x)` is within a relative `gamma(T (n + k + 4) + 4)` of the target
         for the exact rows of the flows, and TV within twice that; rounding a row moves TV by
         `gamma(n + 2)` per step.
-
-        Args:
-            graph: the graph.
-            rewards: `R(x) >= 0`, one per terminal node.
-            backward: `p_B`.
-
-        Raises:
-            InputError: if the rewards are all zero.
         """
         check_choice("solve", "p_b", backward, Backward)
         if not any(rewards):
@@ -268,12 +251,7 @@ class ExactFlows:
         return inner
 
     def draw(self, count: int, rng: np.random.Generator) -> "Drawn":
-        """Independent trajectories, with exactly the probabilities of the exact rows.
-
-        Args:
-            count: the number of trajectories.
-            rng: the source of bits.
-        """
+        """Independent trajectories, with exactly the probabilities of the exact rows."""
         graph = self.graph
         node = np.zeros(count, np.int64)
         log_p_f, log_p_b = np.zeros(count), np.zeros(count)

@@ -47,10 +47,8 @@ _ADVICE = {
 def refusal(error: OSError, path: Path | str | None, doing: str = "used") -> InputError:
     """An error of the system as one line: the file, the reason, the remedy.
 
-    Args:
-        error: the error of the system.
-        path: the path of the file or folder; None for the path in the error, if any.
-        doing: the participle of the failed operation, such as "written".
+    The path of the file or folder is by default that in the error, if any; `doing` is the
+    participle of the failed operation, such as "written".
     """
     name = error.filename if path is None else str(path)
     what = "a file" if name is None else repr(str(name))
@@ -85,8 +83,7 @@ def memory_in_use() -> int:
 def kind_of(path: Path, *, follow: bool = False) -> str:
     """The kind of a path: "a file", "a symbolic link", ...; "" if nothing is there.
 
-    Raises:
-        InputError: if the system refuses to say.
+    Raises InputError if the system refuses to say.
     """
     try:
         mode = (path.stat() if follow else path.lstat()).st_mode
@@ -121,14 +118,9 @@ def _naming(path: Path, doing: str) -> Iterator[None]:
 
 @contextmanager
 def reading(path: Path, *, follow: bool = False) -> Iterator[BinaryIO]:
-    """Opens a file for the body to read.
+    """Opens a file for the body to read; it may be a link if `follow`, as the user gave its name.
 
-    Args:
-        path: the path of the file.
-        follow: whether it may be a link, as the user gave its name.
-
-    Raises:
-        InputError: if it is a link, a pipe, a device or a folder, or cannot be read.
+    Raises InputError if it is a link, a pipe, a device or a folder, or cannot be read.
     """
     _check_kind(path, "read: put a file in its place", follow=follow)
     with _naming(path, "read"), path.open("rb") as file:
@@ -136,15 +128,9 @@ def reading(path: Path, *, follow: bool = False) -> Iterator[BinaryIO]:
 
 
 def read_file(path: Path, most: int | None = None, *, follow: bool = False) -> bytes:
-    """The content of a file.
+    """The content of a file of at most so many bytes, by default an eighth of the machine's memory.
 
-    Args:
-        path: the path of the file.
-        most: the largest size, in bytes; by default an eighth of the memory of the machine.
-        follow: whether it may be a link, as the user gave its name.
-
-    Raises:
-        InputError: if it is a link, a pipe, a device or a folder, too large, or cannot be read.
+    Raises InputError as `reading` does, or if it is larger.
     """
     most = memory_of_machine() // 8 if most is None else most
     with reading(path, follow=follow) as file:
@@ -160,9 +146,8 @@ def read_file(path: Path, most: int | None = None, *, follow: bool = False) -> b
 def check_output(path: Path) -> None:
     """Refuses a place where no file can be written, before any work is lost.
 
-    Raises:
-        InputError: if its folder does not exist, or a pipe, a device or a folder is in its place,
-            or at the end of a link there.
+    Raises InputError if its folder does not exist, or a pipe, a device or a folder is in its place,
+    or at the end of a link there.
     """
     _check_kind(path, "written to: name a file", follow=True)
     if not path.absolute().parent.is_dir():
@@ -177,11 +162,8 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     """Opens a new file for the body to write, which then replaces the old one, if any.
 
     A kill, or a failure of power, leaves either the old file or the new one. A link is replaced by
-    renaming, and not followed: nothing outside the folder changes.
-
-    Raises:
-        InputError: as `check_output` does, or if it cannot be written; the old file is then
-            unchanged.
+    renaming, and not followed: nothing outside the folder changes. Raises InputError as
+    `check_output` does, or if it cannot be written; the old file is then unchanged.
     """
     check_output(path)
     partial = partial_of(path)
@@ -199,11 +181,7 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Writes a whole file, as `replacing` does.
-
-    Raises:
-        InputError: as `replacing` does.
-    """
+    """Writes a whole file, as `replacing` does, with its errors."""
     with replacing(path) as file:
         file.write(content)
 
@@ -212,8 +190,7 @@ def replace_file(path: Path, content: bytes) -> None:
 def appending(path: Path) -> Iterator[TextIO]:
     """Opens a file for appending text, and creates it if it is missing.
 
-    Raises:
-        InputError: if it is a link, a pipe or a device, or cannot be written.
+    Raises InputError if it is a link, a pipe or a device, or cannot be written.
     """
     _check_kind(path, "written to: name a file", follow=False)
     with _naming(path, "written"), path.open("a", encoding="utf-8") as file:
@@ -221,16 +198,7 @@ def appending(path: Path) -> Iterator[TextIO]:
 
 
 def append_to_file(path: Path, text: str, *, last: bool = False) -> None:
-    """Appends text to a file, and creates it if it is missing.
-
-    Args:
-        path: the path of the file.
-        text: the text.
-        last: whether to wait until the file is on disk.
-
-    Raises:
-        InputError: if it is a link, a pipe or a device, or cannot be written.
-    """
+    """Appends text to a file, as `appending` does; waits for the disk after the `last` text."""
     with appending(path) as file:
         file.write(text)
         file.flush()
@@ -244,11 +212,7 @@ def partial_of(path: Path) -> Path:
 
 
 class InFolder:
-    """An object that is read from a folder, also after the working directory has changed.
-
-    Args:
-        folder: the folder.
-    """
+    """An object that is read from a folder, also after the working directory has changed."""
 
     def __init__(self, folder: Path):
         self._given_name, self._absolute = folder, folder.absolute()
@@ -277,8 +241,7 @@ def sha256(content: bytes) -> str:
 def parsed_json(text: bytes | str) -> Any:
     """The content of a JSON text.
 
-    Raises:
-        ValueError: if it is not JSON, nested too deep, or has a key twice in one object.
+    Raises ValueError if it is no JSON, nested too deep, or has a key twice in one object.
     """
     try:
         return json.loads(text, object_pairs_hook=_once)
@@ -296,14 +259,8 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def load_arrays(path: Path, *names: str, follow: bool = False) -> list[np.ndarray[Any, Any]]:
     """Arrays of a NumPy archive (.npz), of numbers or strings: nothing is unpickled.
 
-    Args:
-        path: the path of the archive.
-        names: the names of the arrays.
-        follow: whether it may be a link.
-
-    Raises:
-        ValueError: if it is no such archive, lacks an array, or has one larger than an eighth of
-            the machine's memory; the message may follow the file's name.
+    Raises ValueError if the file, perhaps a link, is no such archive, lacks an array, or has one
+    larger than an eighth of the machine's memory; the message may follow the file's name.
     """
     content = read_file(path, follow=follow)
     try:

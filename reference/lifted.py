@@ -46,11 +46,7 @@ class Additive(Generic[S]):
     initial: Any = 0
 
     def advance(self, state: S, latent: Any) -> Any:
-        """`W + phi(s, W)`.
-
-        Raises:
-            InputError: if the two cannot be added.
-        """
+        """`W + phi(s, W)`; raises InputError if the two cannot be added."""
         step = self.phi(state, latent)
         try:
             return latent + step
@@ -93,11 +89,7 @@ class Table(Generic[S, W]):
     initial: W
 
     def advance(self, state: S, latent: W) -> W:
-        """The latent in the table.
-
-        Raises:
-            InputError: if the table lacks the pair.
-        """
+        """The latent in the table; raises InputError if the table lacks the pair."""
         if (state, latent) not in self.transitions:
             raise InputError(
                 f"Table: no latent is given on arrival in {shown(state)} with {shown(latent)}: add "
@@ -131,10 +123,7 @@ class LiftedDAG(Generic[S]):
         """The lifted trajectory above a trajectory of the base DAG from `s_o`.
 
         Lifted and base trajectories are in bijection, because the latents are functions of the
-        states.
-
-        Raises:
-            InputError: if it is not a trajectory of the base DAG.
+        states. Raises InputError if it is not a trajectory of the base DAG.
         """
         node, path = 0, []
         for edge in trajectory:
@@ -158,9 +147,8 @@ def lift(
 ) -> LiftedDAG[S]:
     """Lifts `base` by `dynamics`, merging states whose latents are equal.
 
-    Raises:
-        TooLargeError: if the lift has more than `max_nodes` states.
-        InputError: if a latent is not hashable, or holds a NaN.
+    Raises TooLargeError if the lift has more than `max_nodes` states, InputError if a latent is not
+    hashable, or holds a NaN.
     """
     check_integer("lift", "max_nodes", max_nodes, 1, most=10**12)
     for member in ("initial", "advance"):

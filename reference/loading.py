@@ -21,13 +21,8 @@ _OBJECTS: dict[str, Any] = {}
 def load_object(spec: str, kind: str, example: str) -> Any:
     """The object that `module:Name` names. `Name` may have dots; the working directory is searched.
 
-    Args:
-        spec: `module:Name`.
-        kind: the expected kind, for messages, such as "problem".
-        example: an example of such a name.
-
-    Raises:
-        InputError: if there is no such module or name.
+    The expected kind, such as "problem", and an example of a name are for messages. Raises
+    InputError if there is no such module or name.
     """
     module_name, colon, path = spec.partition(":")
     named = [*module_name.split("."), *path.split(".")]
@@ -72,15 +67,10 @@ def load_object(spec: str, kind: str, example: str) -> Any:
 def as_problem(problem: Any, context: str = "") -> Any:
     """A problem given as an object, as its class, by name, or as the file of a circuit.
 
-    A class is called without arguments, and so is a function that `module:Name` names.
-
-    Args:
-        problem: the problem.
-        context: the name of a context, in which a conditional problem is an ordinary one.
-
-    Raises:
-        InputError: if there is no such module or name, it cannot be called without arguments or
-            raises, or the result lacks a member of `Problem` or has one too many.
+    A class is called without arguments, and so is a function that `module:Name` names. In the
+    `context` of a name, a conditional problem is an ordinary one. Raises InputError if there is no
+    such module or name, it cannot be called without arguments or raises, or the result lacks a
+    member of `Problem` or has one too many.
     """
     made, is_named = problem, isinstance(problem, str)
     if is_named and problem.endswith(CIRCUITS):

@@ -38,8 +38,7 @@ def marginal(policy: ForwardPolicy[T]) -> tuple[T, ...]:
 def marginal_by_trajectories(policy: ForwardPolicy[T], limit: int = 10_000_000) -> tuple[T, ...]:
     """`p_T(x)` of eq:marginal read literally: the sum over every trajectory that ends in `x`.
 
-    Raises:
-        TooLargeError: if there are more than `limit` trajectories.
+    Raises TooLargeError if there are more than `limit` trajectories.
     """
     dag = policy.dag
     total = dict.fromkeys(dag.terminals, policy.field.zero)

@@ -26,8 +26,7 @@ ROUNDED = 1e-3
 def normalize(rewards: Sequence[T]) -> tuple[T, ...]:
     """The target distribution `pi(x) = R(x) / sum of R`.
 
-    Raises:
-        InputError: if there is no entry, an entry is not a number >= 0, or all are zero.
+    Raises InputError if there is no entry, an entry is not a number >= 0, or all are zero.
     """
     _check_law("rewards", rewards)
     total = sum(rewards[1:], start=rewards[0])
@@ -74,11 +73,9 @@ def fcs(p: Sequence[T], q: Sequence[T], batch_size: int) -> T:
     """FCS (eq:fcsa) with uniform batches, exact: the mean over every batch of distinct `x`.
 
     `TV(p|B, q|B)` averaged over all sets `B` of `batch_size` terminals, where `p|B` is `p`
-    conditioned on `B`. (Silva et al., 2025.)
-
-    Raises:
-        InputError: if a batch has probability zero under `p` or `q`, so that conditioning on it
-            is undefined, or if `batch_size` does not lie between 1 and the number of terminals.
+    conditioned on `B`. (Silva et al., 2025.) Raises InputError if a batch has probability zero
+    under `p` or `q`, so that conditioning on it is undefined, or if `batch_size` does not lie
+    between 1 and the number of terminals.
     """
     _check_pair(p, q)
     if not 1 <= batch_size <= len(p):
@@ -91,14 +88,9 @@ def fcs(p: Sequence[T], q: Sequence[T], batch_size: int) -> T:
 def fcs_under(p: Sequence[T], q: Sequence[T], batches: Mapping[tuple[int, ...], T]) -> T:
     """FCS (eq:fcsa) under any distribution of batches, exact: `sum of r(B) TV(p|B, q|B)`.
 
-    Args:
-        p: probabilities, per terminal.
-        q: probabilities, per terminal.
-        batches: `r(B)` for each batch, a tuple of distinct terminals; sums to one.
-
-    Raises:
-        InputError: if a batch repeats a terminal or has probability zero under `p` or `q`, or the
-            probabilities of the batches do not sum to one.
+    `batches` has `r(B)`, of sum one, for each batch, a tuple of distinct terminals. Raises
+    InputError if a batch repeats a terminal or has probability zero under `p` or `q`, or `r` does
+    not sum to one.
     """
     _check_pair(p, q)
     weights = list(batches.values())
@@ -146,12 +138,8 @@ def fcs_estimate(p: Floats, q: Floats, batches: npt.NDArray[np.int64]) -> Estima
     """FCS (eq:fcsa) averaged over given batches, with the standard error over batches.
 
     A batch to which `p` or `q` gives no probability (an empirical `p` may) counts as 1, the largest
-    distance, if the other is positive on it, and as 0 if neither is.
-
-    Args:
-        p: probabilities, shape (terminals,).
-        q: probabilities, shape (terminals,).
-        batches: terminal numbers, shape (batches, batch_size), at least two batches.
+    distance, if the other is positive on it, and as 0 if neither is. `p` and `q` have the shape
+    (terminals,), the numbers of terminals in `batches` (batches, batch_size), at least two batches.
     """
     p, q = _weights("p", p), _weights("q", q)
     chosen = np.asarray(batches)
@@ -173,11 +161,7 @@ def fcs_estimate(p: Floats, q: Floats, batches: npt.NDArray[np.int64]) -> Estima
 
 
 def _weights(name: str, values: object) -> Floats:
-    """Numbers proportional to probabilities.
-
-    Raises:
-        InputError: if they are not probabilities.
-    """
+    """Numbers proportional to probabilities; raises InputError if they are not probabilities."""
     try:
         # A value of a wider float type may be infinite as float64.
         with np.errstate(over="ignore"):

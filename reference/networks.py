@@ -13,9 +13,7 @@ def to_networkx(dag: PointedDAG[Any]) -> "nx.DiGraph[Any]":
     """A `networkx.DiGraph` whose nodes are the states, with the attribute `terminal`.
 
     Nodes and edges are added in the DAG's numbering, so that `from_networkx` returns the same DAG.
-
-    Raises:
-        InputError: if networkx is not installed.
+    Raises InputError if networkx is not installed.
     """
     graph = _networkx().DiGraph()
     for label, row in zip(dag.labels, dag.children, strict=True):
@@ -27,10 +25,8 @@ def to_networkx(dag: PointedDAG[Any]) -> "nx.DiGraph[Any]":
 def from_networkx(graph: "nx.DiGraph[Any]") -> PointedDAG[Any]:
     """The pointed DAG of a `networkx.DiGraph`, checked as by `pointed_dag`.
 
-    Terminals are the nodes without successors; node and edge attributes are not read.
-
-    Raises:
-        InputError: if it is no simple directed graph or no pointed DAG.
+    Terminals are the nodes without successors; node and edge attributes are not read. Raises
+    InputError if it is no simple directed graph or no pointed DAG.
     """
     if not isinstance(graph, _networkx().DiGraph) or graph.is_multigraph():
         raise InputError(

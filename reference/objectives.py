@@ -46,18 +46,11 @@ def tb_objective(
 ) -> Objective[T]:
     """The TB loss (col:objectives 1), `E_{tau ~ p_E} delta(tau)^2`.
 
-    `delta(tau) = log Z + log p_F(tau) - log p_B(tau|x) - log R(x)`.
-
-    Args:
-        forward: `p_F` on the DAG, lifted or not, positive wherever `p_E` is.
-        backward: `p_B`, a policy or a kernel, on the same DAG, positive wherever `p_E` is.
-        rewards: `R(x)`, one per `dag.terminals`.
-        log_z: `log Z`, in nats.
-        exploratory: `p_E`, on the same DAG; `forward` itself for the on-policy loss.
-
-    Raises:
-        InputError: if the policies live on different DAGs, the rewards do not fit, a logarithm of
-            zero is needed, or the field has no logarithms (use FLOAT64 or BALL).
+    `delta(tau) = log Z + log p_F(tau) - log p_B(tau|x) - log R(x)`, with `log Z` in nats. All
+    policies live on one DAG, lifted or not; `p_F` and `p_B` are positive wherever `p_E`, the
+    `exploratory` one, is: `forward` itself for the on-policy loss. Raises InputError if the
+    policies live on different DAGs, the rewards do not fit, a logarithm of zero is needed, or the
+    field has no logarithms (use FLOAT64 or BALL).
     """
     return _Increments(forward, backward, rewards, exploratory).objective(log_z)
 

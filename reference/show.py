@@ -88,18 +88,11 @@ def svg(drawable: Drawable) -> str | None:
 
 
 def draw(drawable: Drawable, path: Path | str, colour: Colouring = "reward") -> None:
-    """Writes a picture of a problem, a DAG, a lift or a policy to a file.
+    """Writes a picture of a problem, a DAG, a lift or a policy; the file's ending is the format.
 
-    Terminals are squares. See `picture_of` for texts and colours.
-
-    Args:
-        drawable: a problem, a DAG, a lift or a policy.
-        path: the file; its ending is the format.
-        colour: the colour of a problem, as in `picture_of`.
-
-    Raises:
-        TooLargeError: if there are more than 400 states.
-        InputError: if the object cannot be drawn, or the picture cannot be written.
+    Terminals are squares. See `picture_of` for texts and colours. Raises TooLargeError if there are
+    more than 400 states, InputError if the object cannot be drawn, or the picture cannot be
+    written.
     """
     path = Path(path)
     check_picture(path)
@@ -107,11 +100,7 @@ def draw(drawable: Drawable, path: Path | str, colour: Colouring = "reward") -> 
 
 
 def check_picture(path: Path) -> None:
-    """Checks that a picture can be written to a place, and that its ending names a format.
-
-    Raises:
-        InputError: if the place or the ending is not valid.
-    """
+    """Checks that a picture can be written to a place, and that its ending names a format."""
     if path.suffix.lower()[1:] not in FigureCanvasBase.filetypes:
         raise InputError(
             f"the picture cannot be written to {str(path)!r}: its ending is {path.suffix!r}, but "
@@ -121,15 +110,10 @@ def check_picture(path: Path) -> None:
 
 
 def save_figure(figure: Figure, path: Path, **options: Any) -> None:
-    """Writes a figure to a file, all or nothing; its ending is the format.
+    """Writes a figure of matplotlib to a file, all or nothing; its ending is the format.
 
-    Args:
-        figure: a figure of matplotlib.
-        path: the file; a link in its place is replaced, not followed.
-        options: the options of `savefig`.
-
-    Raises:
-        InputError: if the ending names no format, or the file cannot be written.
+    A link in its place is replaced, not followed; `options` are those of `savefig`. Raises
+    InputError if the ending names no format, or the file cannot be written.
     """
     check_picture(path)
     buffer = BytesIO()
@@ -163,15 +147,11 @@ class Picture:
 def picture_of(drawable: Drawable, colour: Colouring = "reward") -> Picture:
     """The picture of a problem, a DAG, a lift or a policy.
 
-    Args:
-        drawable: a policy's edges carry its probabilities, and its states are painted by the
-            probability of a visit if it is a forward policy of numbers; a lifted state carries the
-            paths that it merges, if its base state has several lifts.
-        colour: for a problem, whether terminals are painted by reward, or all states by flow.
-
-    Raises:
-        TooLargeError: if there are more than 400 states.
-        InputError: if the object is none of these.
+    A policy's edges carry its probabilities, and its states are painted by the probability of a
+    visit if it is a forward policy of numbers. A lifted state carries the paths that it merges, if
+    its base state has several lifts. Of a problem, terminals are painted by reward, or all states
+    by flow. Raises TooLargeError if there are more than 400 states, InputError if the object is
+    none of these.
     """
     check_type("draw", "what is drawn", drawable, (Inspection, PointedDAG, LiftedDAG, EdgeWeights))
     check_choice("draw", "the colour", colour, Colouring)
@@ -349,10 +329,8 @@ def _colour_bar(figure: Figure, axes: Axes, values: Any, legend: str) -> ScalarM
 def log_ticks(least: float, largest: float, most: int) -> list[float]:
     """Round values between two on a logarithmic scale: 1, 2 and 5 of each decade, or fewer.
 
-    Args:
-        least: the lower end, positive.
-        largest: the upper end, more than ten times as large.
-        most: the largest number of ticks, at least two; decades are skipped to keep it.
+    The lower end is positive, the upper one more than ten times as large; decades are skipped to
+    keep to `most` ticks, at least two.
     """
     low, high = math.floor(math.log10(least)), math.ceil(math.log10(largest))
     for subs in ((1, 2, 5), (1, 3), (1,)):

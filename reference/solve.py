@@ -17,12 +17,10 @@ from reference.policies import BackwardKernel, BackwardPolicy, ForwardPolicy
 def flows(backward: BackwardKernel[T], rewards: Sequence[T]) -> list[T]:
     """The state flow `F` (def:flows) of a backward policy, per node.
 
-    `F(x) = R(x)` and `F(s) = sum over children s' of p_B(s|s') F(s')`; `F(s_o) = Z = sum of R`.
-    For a kernel, `F(s)` sums `R(x) B` over the paths from `s` to every `x`, and `F(s_o)` is the
-    sum of `R(x) b(x)`.
-
-    Raises:
-        InputError: if the rewards do not fit the terminals, or one is not a number >= 0.
+    `F(x) = R(x)` and `F(s) = sum over children s' of p_B(s|s') F(s')`; `F(s_o) = Z = sum of R`. For
+    a kernel, `F(s)` sums `R(x) B` over the paths from `s` to every `x`, and `F(s_o)` is the sum of
+    `R(x) b(x)`. Raises InputError if the rewards do not fit the terminals, or one is not a number
+    >= 0.
     """
     dag, field = backward.dag, backward.field
     flow = [field.zero] * len(dag.labels)
@@ -48,10 +46,8 @@ def forward_from_backward(
     `p_F(s'|s) = p_B(s|s') F(s') / F(s)`. For a normalised policy its terminal distribution is
     `R / Z`; for a kernel, such as an unlifted policy evaluated on a lift, its trajectory
     distribution is `R(x) B(tau) / Z` (the reading in which prop:markovian holds). Where `F(s) = 0`
-    the state is never visited and the row is free; it is set uniform.
-
-    Raises:
-        InputError: if the rewards do not fit the terminals, or are all zero.
+    the state is never visited and the row is free; it is set uniform. Raises InputError if the
+    rewards do not fit the terminals, or are all zero.
     """
     flow = flows(backward, rewards)
     dag, field = backward.dag, backward.field
@@ -69,11 +65,7 @@ def forward_from_law(
 
     `p_F(s'|s)` is the mass through the edge over the mass through the state. The distribution of a
     forward policy gives back that policy on the states it visits; rows of other states are those of
-    `policy_space`.
-
-    Args:
-        policy_space: any policy on the DAG; its rows are used where there is no mass.
-        law: the probability of each trajectory.
+    `policy_space`, any policy on the DAG. `law` gives the probability of each trajectory.
     """
     dag, field = policy_space.dag, policy_space.field
     through = [field.zero] * len(dag.edges)
@@ -102,10 +94,8 @@ def markov_projection(lifted: LiftedDAG[Any], forward: ForwardPolicy[T]) -> Forw
 
     `p~(s'|s) = sum_W u(s, W) p_F(s'|s, W) / sum_W u(s, W)`, with `u` the probability of visiting a
     lifted state. Path dependence therefore adds nothing to the terminal distributions that
-    unrestricted policies can reach. States that are never visited get a uniform row.
-
-    Raises:
-        InputError: if `forward` is not a policy on this lift.
+    unrestricted policies can reach. States that are never visited get a uniform row. Raises
+    InputError if `forward` is not a policy on this lift.
     """
     base, field = lifted.base, forward.field
     visits = visits_of_lift(lifted, forward)
@@ -129,10 +119,7 @@ def h_transform(lifted: LiftedDAG[Any], backward: BackwardPolicy[T]) -> Backward
 
     `p_B*((u, V)|(s, W)) = p~_B(u|s) h(u, V) / h(s, W)`, where `h(s, W)` is the probability under
     `p~_B` that the history of `s` leads to the latent `W`. Rows with `h(s, W) = 0` are never used
-    and set uniform.
-
-    Raises:
-        InputError: if `backward` is not a policy on the base of this lift.
+    and set uniform. Raises InputError if `backward` is not a policy on the base of this lift.
     """
     if backward.dag is not lifted.base:
         raise InputError("the backward policy does not live on the base of this lift")

@@ -30,16 +30,12 @@ def sources_of(part: Any, *, imported: bool = False) -> dict[str, str]:
     These are the file of the module and the files that it imports, at any depth, except installed
     ones; for an installed module, those of its top-level package. Paths are relative to the folder
     that holds the module or package. Import statements and imports by a literal name are followed:
-    a module imported by a computed name, or a data file, is missing.
+    a module imported by a computed name, or a data file, is missing. Without a file, as in a shell,
+    it is the digest of the object's source text.
 
-    Args:
-        part: `module:Name`, which is not imported, the file of a circuit, or a function, a class or
-            an instance.
-        imported: whether a module in memory has the digest first computed after its import, not
-            that of its present file.
-
-    Returns:
-        the digests; without a file, as in a shell, the digest of the object's source text.
+    The part is `module:Name`, which is not imported, the file of a circuit, or a function, a class
+    or an instance. If `imported`, a module in memory has the digest first computed after its
+    import, not that of its present file.
     """
     if isinstance(part, str) and part.endswith(CIRCUITS):
         return {part: sha256(read_file(Path(part), follow=True))}

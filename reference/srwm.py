@@ -50,14 +50,11 @@ def advance(
     write: Literal["q", "k"] = "q",
     read: Literal["before", "after"] = "before",
 ) -> Array:
-    """`W_t` from `W_{t-1}`: one step of eq:ASRWM.
+    """`W_t` from `W_{t-1}`, `(d, d)`: one step of eq:ASRWM, with the rotation `R`, `(d, d)`.
 
-    Args:
-        W: `W_{t-1}`, `(d, d)`.
-        R: the rotation, `(d, d)`.
-        x: the outputs of the slow weights at `s_t`.
-        write: the place of the change: `zeta(q)`, as printed, or `zeta(k)`, a delta rule.
-        read: whether the erased value is read before the rotation, as printed, or after.
+    `x` has the outputs of the slow weights at `s_t`. The change is written at `zeta(q)`, as
+    printed, or at `zeta(k)`, a delta rule; the erased value is read before the rotation, as
+    printed, or after.
     """
     old = W @ x.k if read == "before" else W @ R @ x.k
     new: Array = W @ R + x.rate * np.outer(x.v - old, x.q if write == "q" else x.k)

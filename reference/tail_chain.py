@@ -26,14 +26,9 @@ def tail_chain(
 ) -> list[list[Fraction]]:
     """The transition matrix between terminal states, exactly; all trajectories are listed.
 
-    Args:
-        forward: `p_F`.
-        backward: `p_B(tau | x)` on the same DAG, of mass 1; on a lift, that of its base will do.
-        rewards: `R(x)`, positive, one per terminal.
-
-    Raises:
-        InputError: if the policies have different DAGs, the mass of `p_B` is not 1, or a reward is
-            not positive.
+    `p_B(tau | x)` has mass 1 on the DAG of `p_F`; on a lift, that of its base will do. Raises
+    InputError if the policies have different DAGs, the mass of `p_B` is not 1, or a reward is not
+    positive.
     """
     dag = forward.dag
     if backward.dag is not dag or len(rewards) != len(dag.terminals):

@@ -60,15 +60,10 @@ class Of(NamedTuple):
 
 
 def exact(value: object, what: str | Of) -> Fraction:
-    """A user's number as an exact fraction.
+    """A user's number as an exact fraction; a float is the dyadic rational that it is.
 
-    Args:
-        value: an int, float, Fraction or Decimal, or a scalar of NumPy or JAX; a float is the
-            dyadic rational that it is.
-        what: the name of the number in messages, such as "the reward of 'aab'".
-
-    Raises:
-        InputError: if it is no real number, or not finite.
+    It is an int, float, Fraction or Decimal, or a scalar of NumPy or JAX; `what` names it in
+    messages, as in "the reward of 'aab'". Raises InputError if it is no real number, or not finite.
     """
     number = _python_scalar(value)
     if isinstance(number, Decimal | float) and not isfinite(number):
@@ -100,11 +95,7 @@ def digits_lost(value: object) -> float:
 
 
 def number_or_infinite(value: object, what: str | Of) -> float:
-    """A user's number in float64, such as a logit, which may be infinite.
-
-    Raises:
-        InputError: if it is no real number, or NaN.
-    """
+    """A user's number in float64, such as a logit, which may be infinite; NaN raises InputError."""
     number = _python_scalar(value)
     if isinstance(number, Decimal | float) and not isfinite(number) and number == number:
         return float(number)
@@ -122,11 +113,7 @@ def has_no_order(answer: object) -> bool:
 
 
 def feature(value: object, what: str | Of) -> float:
-    """A feature in float64; a truth value is 0 or 1.
-
-    Raises:
-        InputError: as `number_or_infinite` does.
-    """
+    """A feature in float64, as `number_or_infinite` reads it; a truth value is 0 or 1."""
     if getattr(value, "shape", None) == () and isinstance(value.item(), bool):  # type: ignore[attr-defined]
         value = bool(value)
     return float(value) if isinstance(value, bool) else number_or_infinite(value, what)
@@ -159,14 +146,7 @@ def _python_scalar(value: Any) -> Any:
 def called(owner: str, name: str, function: Callable[..., T], *arguments: object) -> T:
     """The result of a user's function; anything it raises becomes an `InputError`.
 
-    Args:
-        owner: the owner of the function, such as the name of a class.
-        name: the function's name.
-        function: the function.
-        arguments: its arguments.
-
-    Raises:
-        InputError: if it raises; the message names the call, the error, the file and the line.
+    The message names the owner, such as a class, the call, the error, the file and the line.
     """
     try:
         return function(*arguments)
@@ -218,13 +198,7 @@ class AskTwice:
 
 
 def asked_again(call: str, first: object, again: object) -> InputError:
-    """The error for two calls with equal arguments and different results.
-
-    Args:
-        call: the call in messages, such as "P: reward('aab')".
-        first: the first answer.
-        again: the second answer.
-    """
+    """The error for a call such as "P: reward('aab')" with equal arguments and two results."""
     return InputError(
         f"{call} is {shown(first)}, and asked again {shown(again)}: the same question must have "
         "the same answer (random numbers, dropout left on, a set's order, an object without __eq__ "
@@ -235,12 +209,8 @@ def asked_again(call: str, first: object, again: object) -> InputError:
 class Asked(Generic[T]):
     """A user's function of one argument, some of whose calls are repeated.
 
-    Args:
-        owner: the owner of the function.
-        name: the function's name.
-        function: the function.
-        read: converts an answer, given the argument too; raises `InputError`.
-        same: the equality of two converted answers.
+    `read` converts an answer, given the argument too, or raises `InputError`; `same` is the
+    equality of two converted answers.
     """
 
     def __init__(
@@ -290,12 +260,7 @@ class Asked(Generic[T]):
 
 
 class Growth:
-    """Limits on a search through a user's graph, so that an endless search ends with a message.
-
-    Args:
-        name: the owner of the graph.
-        seconds: the wall time allowed.
-    """
+    """Limits on a search through a user's graph, so that an endless search ends with a message."""
 
     def __init__(self, name: str, seconds: float):
         self.name, self.seconds = name, seconds
@@ -304,16 +269,10 @@ class Growth:
     def check(
         self, depth: int, state: Any, path: Sequence[Any] | Callable[[], Sequence[Any]]
     ) -> None:
-        """Checks that the search may continue.
+        """Checks that a search may go on, at some depth, at the last state of the longest path.
 
-        Args:
-            depth: the length of the longest path.
-            state: the last state of that path.
-            path: some states of that path, for messages; or a function that returns them.
-
-        Raises:
-            InputError: if the path counts as endless.
-            TooLargeError: if time or memory is used up.
+        `path` has some states of it, for messages, or returns them. Raises InputError if the path
+        counts as endless, TooLargeError if time or memory is used up.
         """
         if _is_vast(state):
             raise InputError(

@@ -47,12 +47,7 @@ class TiedPolicies:
         return max(self.classes) + 1
 
     def policy(self, weights: Sequence[Fraction]) -> ForwardPolicy[Fraction]:
-        """The policy with these weights, one per class.
-
-        Raises:
-            InputError: if the number of weights is wrong, or one is not positive, as logits are
-                finite.
-        """
+        """The policy with weights, one per class; raises InputError unless all are positive."""
         if len(weights) != self.count or not all(w > 0 for w in weights):
             raise InputError(
                 f"TiedPolicies: {len(weights)} weights {list(weights)} for {self.count} classes; "

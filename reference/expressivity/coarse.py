@@ -39,8 +39,7 @@ def end_of_string(string: str, last: int, word: int = 1) -> Hashable:
 def action(child: Any, parent: Any) -> Hashable:
     """The name of the action that leads from a state to the next, the same at all states.
 
-    Raises:
-        InputError: if actions on states of this kind have no names.
+    Raises InputError if actions on states of this kind have no names.
     """
     raise InputError(
         f"the action from {shown(parent)} to {shown(child)} has no name: give states of a grid, of "
@@ -120,17 +119,11 @@ def tied_policies(
     max_states: int = 100_000,
     actions: bool = False,
 ) -> TiedPolicies:
-    """The policies that see `observe(state)`, or its list along the path.
+    """The policies that see `observe(state)`, or with memory its list along the path.
 
-    Args:
-        problem: a grid, a lazy random walk or strings.
-        observe: a function from a state to its observation.
-        memory: whether a policy sees the observations of all states so far.
-        max_states: the largest number of states, or of pairs of a state and its observations.
-        actions: whether a policy with memory sees its earlier actions too.
-
-    Raises:
-        TooLargeError: if there are more.
+    The problem is a grid, a lazy random walk or strings. A policy with memory may see its earlier
+    `actions` too. Raises TooLargeError if there are more than `max_states` states, or pairs of a
+    state and its observations.
     """
     check_integer("tied_policies", "max_states", max_states, 1)
     seen_from = WithMemory(problem, observe, actions) if memory else problem

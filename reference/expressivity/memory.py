@@ -20,10 +20,7 @@ def memory_kl(lifted: LiftedDAG[Any], forward: ForwardPolicy[T]) -> dict[Hashabl
 
     `max over W, W' of KL(p_F(.|s, W) || p_F(.|s, W'))` over the lifts that `p_F` visits, in nats.
     Zero everywhere if and only if `p_F` is Markovian where it goes. The figure averages it over
-    states.
-
-    Raises:
-        InputError: if the policy does not live on this lift.
+    states. Raises InputError if the policy does not live on this lift.
     """
     rows = _visited_rows(lifted, forward)
     return {
@@ -41,18 +38,10 @@ def aliasing_kl(
     """The KL of eq:max_kl, `max over histories of KL(p_F(.|second, W') || p_F(.|first, W))`, nats.
 
     The two laws are over different children, so they are compared by action: at `p_2` and `p_3` of
-    Lines, to stop or to advance by 1 or 2.
-
-    Args:
-        lifted: the lift, by `Forgetful()` for a Markovian policy.
-        forward: `p_F` on it.
-        first: a base state.
-        second: a base state.
-        actions: the name of the action for each edge (state, child) out of the two.
-
-    Raises:
-        InputError: if the policy does not live on this lift, a state is not visited, an edge has
-            no action, or the states do not allow the same actions.
+    Lines, to stop or to advance by 1 or 2. `actions` names that of each edge (state, child) out of
+    the two; a Markovian policy lives on the lift by `Forgetful()`. Raises InputError if the policy
+    does not live on this lift, a state is not visited, an edge has no action, or the states do not
+    allow the same actions.
     """
     rows = _visited_rows(lifted, forward)
     laws: dict[Hashable, list[dict[Hashable, T]]] = {}
@@ -88,10 +77,8 @@ def price_of_forgetting(lifted: LiftedDAG[Any], forward: ForwardPolicy[T]) -> fl
     """`KL(P || P~)` between the trajectory laws of `p_F` and of its Markov projection, in nats.
 
     Claim markov-projection. `sum of u(s, W) KL(p_F(.|s, W) || p~(.|s))`: the information about the
-    next state that the latent holds beyond the state.
-
-    Raises:
-        InputError: if the policy does not live on this lift.
+    next state that the latent holds beyond the state. Raises InputError if the policy does not live
+    on this lift.
     """
     projected = markov_projection(lifted, forward)
     visits = path_sums(forward)

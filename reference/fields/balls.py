@@ -28,11 +28,7 @@ class PrecisionError(InputError):
 
 
 def precision(bits: int) -> AbstractContextManager[object]:
-    """Computes with mantissas of that many bits inside a `with` statement.
-
-    Raises:
-        InputError: if `bits` is not a positive integer.
-    """
+    """Computes with mantissas of that many bits, at least 2, inside a `with` statement."""
     if not isinstance(bits, int) or bits < 2:
         raise InputError(
             f"the precision is {shown(bits)} bits, but must be an integer of at least 2"
@@ -42,11 +38,7 @@ def precision(bits: int) -> AbstractContextManager[object]:
 
 
 def enclose(value: arb) -> tuple[Fraction, Fraction]:
-    """The end points of a ball, as exact rationals.
-
-    Raises:
-        PrecisionError: if the ball is infinite.
-    """
+    """The end points of a ball, as exact rationals; raises PrecisionError if it is infinite."""
     if not value.is_finite():
         raise _undecided("the value", value)
     return _rational(value.lower()), _rational(value.upper())

@@ -76,19 +76,11 @@ class Field(ABC, Generic[T]):
 
     @abstractmethod
     def log(self, value: T) -> T:
-        """The natural logarithm of a positive number.
-
-        Raises:
-            InputError: in a field that does not contain it.
-        """
+        """The natural logarithm of a positive number; raises InputError in a field without it."""
 
     @abstractmethod
     def exp(self, value: T) -> T:
-        """The exponential.
-
-        Raises:
-            InputError: in a field that does not contain it.
-        """
+        """The exponential; raises InputError in a field that does not contain it."""
 
     @property
     def zero(self) -> T:
@@ -101,11 +93,7 @@ class Field(ABC, Generic[T]):
         return self.convert(1)
 
     def check(self, values: Iterable[object], what: str) -> None:
-        """Checks that numbers belong to this field: an int among fractions divides into a float.
-
-        Raises:
-            InputError: at the first number that does not.
-        """
+        """Checks that numbers belong to this field: an int among fractions divides into a float."""
         for position, value in enumerate(values):
             if not self.contains(value):
                 raise InputError(
