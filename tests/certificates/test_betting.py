@@ -92,27 +92,6 @@ def test_control_the_normal_interval_fails_at_the_worst_moment_to_stop() -> None
     assert (low[:, 20:] > 0.5).any(1).mean() > 3 * LEVEL
 
 
-@pytest.mark.parametrize("mean", [0.5, 0.05])
-def test_an_event_is_ever_excluded_with_less_than_the_level_exactly(mean: float) -> None:
-    """By the law of the number of successes, no sampling: the probability of ever crossing."""
-    alive, crossed = np.array([1.0]), 0.0
-    for step in range(1, 1_001):
-        moved = np.append(alive * (1 - mean), 0.0) + np.insert(alive * mean, 0, 0.0)
-        gains = np.multiply.outer(np.arange(step + 1), np.log1p(BETS))
-        wins = log_capital(gains, step, mean) >= np.log(1 / LEVEL)
-        crossed += moved[wins].sum()
-        alive = np.where(wins, 0.0, moved)
-    assert LEVEL / 20 < crossed <= LEVEL
-
-
-def test_a_bet_is_fair_in_exact_rationals() -> None:
-    law = {Fraction(0): Fraction(1, 2), Fraction(1, 3): Fraction(1, 4), Fraction(5): Fraction(1, 4)}
-    mean = sum(x * p for x, p in law.items())
-    for bet in map(Fraction, BETS.tolist()):
-        assert sum(p * (1 + bet * x) / (1 + bet * mean) for x, p in law.items()) == 1
-        assert sum(p * (1 + bet * x) / (1 + bet * mean * 2) for x, p in law.items()) < 1
-
-
 def test_the_interval_is_as_narrow_as_expected_of_a_good_sampler() -> None:
     noise = np.random.default_rng(0).normal(size=100_000) * 0.12
     values = np.clip(-np.expm1(noise - 0.0072), 0, 1)

@@ -25,7 +25,7 @@ from reference.problems import HyperGPrior, StructureLearning, VariableSelection
 from reference.problems.best_graphs import best_graph, best_within
 from reference.problems.columns import standard_columns
 from reference.problems.dag_floats import DagFloats, sum_error
-from reference.problems.dag_sums import DagSums, subset_sums
+from reference.problems.dag_sums import DagSums
 from reference.problems.dyadic_weights import dyadic_exponentials, dyadic_weights
 from reference.problems.graph_posterior import GraphPosterior
 from reference.problems.network_scores import bdeu_scores, bge_scores
@@ -357,15 +357,6 @@ def test_graphs_are_drawn_by_integers_without_bias() -> None:
         if not rng.advance():
             break
     assert law == pytest.approx({g: w / sums.total for g, w in weighted(weights)}, rel=1e-12)
-
-
-def test_subset_sums_add_up_what_lies_below() -> None:
-    assert subset_sums([1, 10, 100, 1000], 2) == [1, 11, 101, 1111]
-
-
-def test_required_edges_make_some_sums_nothing_and_edges_stay_right() -> None:
-    weights = ((1, 0, 2, 0), (0, 3, 0, 0))
-    assert DagSums(weights).edges == [[0, 3], [0, 0]]
 
 
 # Sums of some hundred terms of order one, in float64.

@@ -12,7 +12,7 @@ import pytest
 from flint import acb, arb_mat
 from scipy.stats import chisquare, norm
 
-from reference import BALL, History, enumerate_dag, enumerate_rewards, lift, normalize
+from reference import BALL, enumerate_dag, enumerate_rewards, normalize
 from reference.fields.balls import enclose, precision
 from reference.problems import ising
 from reference.problems.ising import Ising, Spins
@@ -55,14 +55,6 @@ def test_rewards_are_those_of_the_coupling_matrix() -> None:
         assert STRONG.exponent(Spins(x)) == field + pairs / 2
         expected = math.exp(field + pairs / 2)
         assert abs(STRONG.reward(Spins(x)) / Fraction(expected) - 1) <= Fraction(1, 2**24)
-
-
-def test_the_history_lift_of_the_minimal_model_is_small() -> None:
-    dag = enumerate_dag(Ising.minimal())
-    assert len(dag.labels) == 3**3
-    assert len(lift(dag, History()).dag.labels) == 1 + 6 + 6 * 4 + 8
-    tree = enumerate_dag(Ising.random(4, "fixed"))
-    assert len(lift(tree, History()).dag.labels) == len(tree.labels) == 2**5 - 1
 
 
 def test_the_lattice_errs_by_less_than_is_proved_for_every_state() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from reference import Forgetful, History, LiftedDAG, PointedDAG, Table, lift, pointed_dag
-from verify.lib.partitions import MergeStatistics, lifts, merge_statistics, set_partitions
+from verify.lib.partitions import MergeStatistics, lifts, merge_statistics
 from verify.lib.small_scope import pointed_dags
 
 # Both histories of c can merge there, or one step later at d, or not at all.
@@ -49,16 +49,6 @@ def test_control_a_lift_with_two_arrivals_swapped_is_not_that_of_its_table() -> 
         tree.base, PointedDAG(tree.dag.labels, tuple(moved)), tree.projection, tree.base_edge
     )
     assert parts(relifted(broken)) != parts(broken)
-
-
-def test_blocks_come_in_the_order_of_their_first_items() -> None:
-    assert list(set_partitions("abc")) == [
-        [["a", "b", "c"]],
-        [["a", "b"], ["c"]],
-        [["a", "c"], ["b"]],
-        [["a"], ["b", "c"]],
-        [["a"], ["b"], ["c"]],
-    ]
 
 
 def test_the_lifts_of_a_long_diamond_merge_where_they_must() -> None:

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from reference import BALL, History, enumerate_dag, enumerate_rewards, gamma, lift
+from reference import BALL, enumerate_dag, enumerate_rewards, gamma
 from reference.fields.balls import enclose, precision
 from reference.problems import preference
-from reference.problems.preference import Order, Preference, Weights
+from reference.problems.preference import Preference, Weights
 
 
 def enumerated(problem: Preference) -> Fraction:
@@ -37,25 +37,6 @@ def test_rewards_multiply_one_tabulated_factor_per_comparison() -> None:
     assert all(Fraction(float(np.float32(float(p)))) == p for p in problem.likelihood)
     for score, p in table.items():
         assert float(p) == pytest.approx(1 / (1 + math.exp(-score)), rel=2.0**-23)
-
-
-@pytest.mark.catches(
-    "The range of weights ends one too early.",
-    "reference/problems/preference.py",
-    "return range(-self.bound, self.bound + 1)",
-    "return range(-self.bound, self.bound)",
-)
-@pytest.mark.parametrize(
-    ("order", "states", "lifted", "trajectories"),
-    [("fixed", 13, 13, 9), ("any", 16, 1 + 6 + 9, 18)],
-)
-def test_minimal_presets_are_small(
-    order: Order, states: int, lifted: int, trajectories: int
-) -> None:
-    dag = enumerate_dag(replace(Preference.minimal(), order=order))
-    assert len(dag.labels) == states
-    assert len(lift(dag, History()).dag.labels) == lifted
-    assert dag.trajectory_count == trajectories
 
 
 def test_the_order_decides_the_paths_and_not_the_target() -> None:
