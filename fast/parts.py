@@ -129,11 +129,7 @@ class Chosen(NamedTuple):
 
 
 def check_name(part: str, name: str) -> None:
-    """Refuses a name that is neither a built-in part nor `module:Name`.
-
-    Raises:
-        InputError: if it is neither.
-    """
+    """Refuses a name that is neither a built-in part nor `module:Name`."""
     kind = CHOICES[part]
     if name not in kind and ":" not in name:
         raise InputError(

@@ -133,11 +133,7 @@ def _rounding(factors: int) -> str:
 
 
 class Answer(ABC):
-    """An exact posterior given a table.
-
-    Attributes:
-        table: the data.
-    """
+    """An exact posterior given a table."""
 
     table: Table
 
@@ -329,14 +325,7 @@ class GraphAnswer(Answer):
 
 
 class SelectionAnswer(Answer):
-    """The exact posterior of the set of columns that explain an outcome.
-
-    Attributes:
-        table: the data.
-        outcome: the explained column.
-        prior: the name of the prior.
-        posterior: the sums.
-    """
+    """The exact posterior of the set of columns that explain an outcome."""
 
     def __init__(self, table: Table, outcome: str, prior: str, law: VariableSelection) -> None:
         self.table, self.outcome, self.prior, self.posterior = table, outcome, prior, law

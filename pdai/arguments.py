@@ -59,13 +59,7 @@ COMMON: dict[str, Any] = {
 
 
 class Scanned(NamedTuple):
-    """The choices of a command line.
-
-    Attributes:
-        task: the name of the problem.
-        choices: parts by name.
-        asks_help: whether `--help` is among the arguments.
-    """
+    """The problem and the parts that a command line chooses, and whether `--help` is in it."""
 
     task: str
     choices: Mapping[str, str]

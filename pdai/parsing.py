@@ -94,11 +94,7 @@ def commands(arguments: Sequence[str]) -> Any:
 
 
 def refuse_unknown_names(arguments: Sequence[str]) -> None:
-    """Refuses an unknown command or problem in a line that names the nearest.
-
-    Raises:
-        InputError: if one is unknown.
-    """
+    """Refuses an unknown command or problem in a line that names the nearest."""
     command, problem = (*arguments, "", "")[:2]
     for kind, word, names in (
         ("command", command, COMMANDS), ("problem", problem, problems(command))
@@ -108,11 +104,7 @@ def refuse_unknown_names(arguments: Sequence[str]) -> None:
 
 
 def refuse_unknown_choices(arguments: Sequence[str], kind: Any) -> None:
-    """Refuses a value outside an option's fixed choices in a line that names the nearest.
-
-    Raises:
-        InputError: if there is such a value.
-    """
+    """Refuses a value outside an option's fixed choices in a line that names the nearest."""
     choices = fixed_choices(kind)
     for name, value in flag_values(arguments).items():
         allowed = choices.get(name, (value,))

@@ -41,13 +41,8 @@ class Steps(NamedTuple):
 class Evaluation(NamedTuple):
     """A policy that is evaluated along trajectories, for its terms and their derivatives.
 
-    Attributes:
-        policy: the policy.
-        environment: the state graph.
-        trajectories: a batch.
-        cached: values cached while sampling.
-        schedule: the layout. If it skips what has ended, groups of trajectories are cut where all
-            of them have; rows of a Markovian policy leave out padding wherever it branches.
+    If the schedule skips what has ended, groups of trajectories are cut where all of them have;
+    rows of a Markovian policy leave out padding wherever it branches.
     """
 
     policy: Policy

@@ -30,25 +30,7 @@ ULPS = 64
 
 
 class DynamicsReport(NamedTuple):
-    """Figures of a network that has passed every check.
-
-    Attributes:
-        network: its class.
-        environment: the environment's class.
-        parameters: the number of its parameters.
-        output: the number of its outputs.
-        is_markovian: whether it claims to be a function of the state alone.
-        remembers: whether two histories of a state gave different outputs; None if no state was met
-            with two.
-        unroll_error: the largest difference between `unroll` and single steps, in float64,
-            relative to the largest output.
-        recall_error: the same difference between `recall` of `record` and `unroll`.
-        gradient_norm: the norm of the gradient of the sum of `log p_F` over all trajectories; None
-            if the outputs are not those of a policy.
-        rounding: the largest difference between float32 and float64, relative to the largest
-            output.
-        tolerance: the largest rounding allowed.
-    """
+    """Figures of a network that has passed every check; `rows` says what each of them is."""
 
     network: str
     environment: str
@@ -224,11 +206,7 @@ def _has_memory(seen: Any, unrolled: Any, drawn: Trajectories, tolerance: float)
 
 
 def _compare(name: str, unrolled: Any, other: Any, tolerance: float, what: str) -> float:
-    """The largest difference, relative to the largest output.
-
-    Raises:
-        InputError: if it is above the tolerance.
-    """
+    """The largest difference, relative to the largest output; refused above the tolerance."""
     difference = np.abs(unrolled - other)
     largest = float(difference.max() / max(np.abs(unrolled).max(), 1e-30))
     if not largest <= tolerance:
@@ -282,8 +260,7 @@ def _gradient_norm(
 ) -> float | None:
     """The norm of the gradient of the sum of `log p_F`; None if outputs are not a policy's.
 
-    Raises:
-        InputError: if an entry is not finite.
+    An entry that is not finite is refused.
     """
 
     def total(network: AbstractDynamics[Any]) -> Float[Array, ""]:

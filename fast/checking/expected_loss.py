@@ -29,12 +29,7 @@ KEYS = 4
 
 
 class Batches(NamedTuple):
-    """Batches of trajectories, by their numbers, and the probability of each.
-
-    Attributes:
-        rows: the numbers of the trajectories.
-        weights: the probability of each batch; their sum is one.
-    """
+    """Batches of trajectories, by their numbers, and the probability of each."""
 
     rows: Int[Array, "batches batch"]
     weights: Float[Array, " batches"]

@@ -24,9 +24,7 @@ from reference.problems import EdgeAddition, Lines, Problem, enumerate_rewards
 class WrittenProblem:
     """A problem given by the children of every state, the initial one first, and by rewards.
 
-    Attributes:
-        rows: the children of every state; `()` of terminal states.
-        rewards: `R(x)` of every terminal state.
+    Terminal states have the children `()`.
     """
 
     rows: Mapping[str, tuple[str, ...]]
@@ -56,13 +54,9 @@ class WrittenProblem:
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """A lifted pointed DAG with rewards, and the environment of its base in float64.
+    """A lifted pointed DAG with exact rewards `R(x)`, and the environment of its base in float64.
 
-    Attributes:
-        name: the name, in words.
-        lifted: the lift; without memory it is the DAG itself.
-        rewards: `R(x)`, exactly, one per `lifted.dag.terminals`.
-        environment: the base as array code, its `log R` in float64.
+    Without memory the lift is the DAG itself.
     """
 
     name: str

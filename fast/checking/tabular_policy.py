@@ -30,12 +30,7 @@ BackwardKind = Literal["uniform", "learned", "lifted"]
 
 
 class MarkovTable(AbstractMarkovian):
-    """A row of outputs for every state; features are the one-hot number of a state.
-
-    Attributes:
-        table: the outputs, shape (states, outputs).
-        output: the number of outputs.
-    """
+    """A row of outputs for every state; features are the one-hot number of a state."""
 
     needs_head: ClassVar[bool] = False
     table: Float[Array, "states outputs"]
@@ -51,11 +46,8 @@ class MarkovTable(AbstractMarkovian):
 class LiftedTable(AbstractDynamics[Int[Array, "*batch"]]):
     """A row of outputs for every lifted state; the latent is its number.
 
-    Attributes:
-        table: the outputs, shape (lifted states, outputs).
-        following: the lifted state on arrival in each state, or the current one where there is no
-            edge; one row per lifted state.
-        output: the number of outputs.
+    `following` has, for each lifted state, that on arrival in each state, or itself where there is
+    no edge.
     """
 
     needs_head: ClassVar[bool] = False
@@ -94,11 +86,7 @@ class LiftedTable(AbstractDynamics[Int[Array, "*batch"]]):
 
 
 class BackwardTable(AbstractStateBackward):
-    """A row of logits of the parents of every state.
-
-    Attributes:
-        table: the logits, shape (states, parents).
-    """
+    """A row of logits of the parents of every state."""
 
     table: Float[Array, "states parents"]
 

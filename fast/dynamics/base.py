@@ -129,11 +129,7 @@ class DynamicsOptions(ABC, Generic[Built]):
         return self.hidden_layers or (3 if self.is_markovian else 1)
 
     def check(self, config: Any) -> None:
-        """Refuses a `TrainConfig` whose other parts do not go with these dynamics.
-
-        Raises:
-            InputError: if one does not, with the reason.
-        """
+        """Refuses a `TrainConfig` whose other parts do not go with these dynamics; says why."""
 
     @abstractmethod
     def build(

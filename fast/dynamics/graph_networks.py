@@ -204,12 +204,7 @@ class GCNNetwork(AbstractMarkovian):
 
 
 class PathFeatures(NamedTuple):
-    """The latent `W = (m, A)` (ex. Graphs).
-
-    Attributes:
-        m: the path feature of each node.
-        adjacency: `A`.
-    """
+    """The latent `W = (m, A)` (ex. Graphs); `m` has the path feature of each node."""
 
     m: ByNode
     adjacency: Adjacency

@@ -27,13 +27,7 @@ Network = AbstractDynamics[Any]
 
 
 class WithHead(AbstractDynamics[Latent]):
-    """Latent dynamics, a perceptron on their read-out, and a table by state beside it, if any.
-
-    Attributes:
-        dynamics: the dynamics of the latent.
-        head: the perceptron.
-        table: the table.
-    """
+    """Latent dynamics, a perceptron on their read-out, and a table by state beside it, if any."""
 
     needs_head: ClassVar[bool] = False
     dynamics: AbstractDynamics[Latent]

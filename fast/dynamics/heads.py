@@ -25,11 +25,7 @@ def join_heads(x: Array, heads: int) -> Float[Array, "*batch time n"]:
 
 
 def check_heads(name: str, size: int, heads: int) -> None:
-    """Refuses a size that does not divide into heads.
-
-    Raises:
-        InputError: if it does not.
-    """
+    """Refuses a size that does not divide into heads."""
     if heads < 1 or size < heads or size % heads:
         raise InputError(
             f"{name} has d = {size} and {heads} heads, but d must be a multiple of the number of "

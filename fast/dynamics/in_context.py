@@ -18,11 +18,8 @@ class StartsInContext(AbstractDynamics[Started]):
     """Dynamics that see the context before their first step: `W_0 = advance(W_o, (0, c))`.
 
     Others never see `s_o`, which is one state on ordinary problems; here its flow and its actions
-    depend on the context, with which all features end. At `s_o` the features of the state are 0.
-
-    Attributes:
-        inner: the dynamics.
-        size: the number of features of a context.
+    depend on the context, with whose `size` features all others end. At `s_o` the features of the
+    state are 0.
     """
 
     inner: AbstractDynamics[Any]

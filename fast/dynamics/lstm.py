@@ -21,12 +21,7 @@ from fast.dynamics.wrappers import CellOptions
 
 
 class LSTMLatent(NamedTuple):
-    """`W_t = (h_t, c_t)`.
-
-    Attributes:
-        h: the output.
-        c: the cell.
-    """
+    """`W_t = (h_t, c_t)`: the output and the cell."""
 
     h: Float[Array, "*batch d"]
     c: Float[Array, "*batch d"]

@@ -93,10 +93,6 @@ def recurrent_weights(gates: int, size: int, *, key: PRNGKeyArray) -> Float[Arra
 
 
 def check_size(name: str, size: int) -> None:
-    """Refuses an empty latent.
-
-    Raises:
-        InputError: if the size is not positive.
-    """
+    """Refuses an empty latent."""
     if size < 1:
         raise InputError(f"{name} has size {size}, but its latent needs an entry at least")

@@ -27,9 +27,6 @@ class Skip(AbstractDynamics[Latent]):
 
     Not in the paper. With it a path-dependent policy can be any Markovian one with the same head,
     by ignoring `y_t`.
-
-    Attributes:
-        inner: the dynamics.
     """
 
     inner: AbstractDynamics[Latent]
@@ -62,9 +59,6 @@ class Reset(AbstractMarkovian):
 
     a function of the state alone. The comparison with the dynamics themselves shows the effect of
     memory alone.
-
-    Attributes:
-        inner: the dynamics.
     """
 
     inner: Network

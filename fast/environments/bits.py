@@ -18,10 +18,7 @@ MAX_WORD = 16
 class BitEnvironment(AbstractSequenceEnvironment):
     """Strings over the alphabet of all words of k bits: letter a is the word of the number a - 1.
 
-    Attributes:
-        modes: the bits of each mode.
-        word: k, the number of bits of a word.
-        exponent: c.
+    Modes are given by their bits, `word` is k, and `exponent` c.
     """
 
     modes: Bool[Array, "modes bits"]

@@ -30,12 +30,7 @@ class AbstractSpinEnvironment(AbstractAssignmentEnvironment):
 
 
 class IsingEnvironment(AbstractSpinEnvironment):
-    """Couplings of rank one.
-
-    Attributes:
-        fields: `h`.
-        direction: `v`; the couplings are `J = v v' - diag(v v')`.
-    """
+    """Fields `h` and couplings of rank one, `J = v v' - diag(v v')` for the direction `v`."""
 
     fields: Float[Array, " spins"]
     direction: Float[Array, " spins"]
@@ -56,12 +51,7 @@ class IsingEnvironment(AbstractSpinEnvironment):
 
 
 class TorusEnvironment(AbstractSpinEnvironment):
-    """A square lattice on a torus.
-
-    Attributes:
-        coupling: `K`.
-        rows: the number of rows.
-    """
+    """A square lattice on a torus, with the coupling `K`."""
 
     coupling: Float[Array, ""]
     rows: int = eqx.field(static=True)

@@ -14,13 +14,10 @@ from reference.problems.preference import Weights
 
 
 class PreferenceEnvironment(AbstractAssignmentEnvironment):
-    """Components chosen one by one: value k is the weight `k - 1 - m`.
+    """Components chosen one by one: value k is the weight `k - 1 - m`, with the bound m.
 
     Natural features are the weights, 0 where open, and then indicators of the chosen components.
-
-    Attributes:
-        differences: `x_k`, one row per comparison.
-        bound: `m`.
+    The differences `x_k` have one row per comparison.
     """
 
     differences: Float[Array, "comparisons components"]

@@ -215,11 +215,7 @@ def _stable_text(label: object) -> str:
 
 
 def _table(features: Callable[[S], Iterable[float]], dag: PointedDAG[S]) -> npt.NDArray[np.float32]:
-    """The features of every node, checked.
-
-    Raises:
-        InputError: if they are not equally many finite numbers for every state.
-    """
+    """The features of every node, refused unless they are equally many finite numbers."""
     length = 0
 
     def read(answer: Any, label: S) -> list[float]:

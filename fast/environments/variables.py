@@ -22,8 +22,7 @@ class SelectionState(NamedTuple):
 class SelectionEnvironment(AbstractPairedEnvironment[SelectionState]):
     """Sets of variables. Action i adds variable i, the last one stops; backward actions undo them.
 
-    Attributes:
-        table: `log R` of every set, by its bit mask.
+    The table has `log R` of every set, by its bit mask.
     """
 
     table: Float[Array, " masks"]

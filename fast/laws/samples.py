@@ -28,13 +28,7 @@ class Samples(NamedTuple):
 
 
 class Law(NamedTuple):
-    """A learned distribution over terminal states, with its target.
-
-    Attributes:
-        labels: the labels of the terminal states.
-        learned: `p_T(x)`, one row per seed.
-        target: `R(x) / Z`.
-    """
+    """A learned distribution `p_T(x)` by label, one row per seed, with its target `R(x) / Z`."""
 
     labels: tuple[Any, ...]
     learned: Floats

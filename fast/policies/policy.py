@@ -85,12 +85,7 @@ class Policy(eqx.Module):
 
 
 class Sampler(eqx.Module):
-    """A policy, and the log partition function where it is learned.
-
-    Attributes:
-        policy: a `Policy`, or one with a random latent.
-        log_z: `log Z` in nats of a loss that learns it; else 0.
-    """
+    """A policy, with or without a latent, and `log Z` in nats where a loss learns it, else 0."""
 
     policy: Any
     log_z: Float[Array, ""]

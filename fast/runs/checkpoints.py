@@ -141,11 +141,7 @@ def _seal(header: dict[str, Any], payload: bytes) -> str:
 
 
 def _read(path: Path) -> tuple[dict[str, Any], bytes]:
-    """The first line of a checkpoint, and its arrays.
-
-    Raises:
-        InputError: if it is damaged, or of another version.
-    """
+    """The first line of a checkpoint, and its arrays; refused if damaged, or of another version."""
     first, _, payload = read_file(path).partition(b"\n")
     try:
         header = parsed_json(first)
@@ -167,11 +163,7 @@ def _read(path: Path) -> tuple[dict[str, Any], bytes]:
 
 
 def _check_tied(folder: Path, header: dict[str, Any]) -> None:
-    """Checks that the files of a run are unchanged since its checkpoint was written.
-
-    Raises:
-        InputError: if one has changed.
-    """
+    """Refuses files of a run that were changed since its checkpoint was written."""
     changed = [name for name, digest in _tied(folder).items() if digest != header.get(name)]
     # A sampler that is itself a copy has no copies of its own frozen samplers.
     copies = read_json(folder / "meta.json").get("copies", {})

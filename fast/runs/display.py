@@ -97,12 +97,7 @@ def facts(step: int, *, loss: float, log_z: float, tv: tuple[int, float] | None)
 
 
 class Display(NamedTuple):
-    """The way a run is shown.
-
-    Attributes:
-        progress: makes the display of a run from its title and number of steps.
-        plot: draws run folders into one file, at the end of a run.
-    """
+    """The way a run is shown, from its title and steps, and drawn into a file at its end."""
 
     progress: Callable[[str, int], Progress] = Lines
     plot: Callable[[Sequence[Path], Path], None] = lambda folders, output: None

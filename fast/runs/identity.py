@@ -19,11 +19,7 @@ SAMPLER = ("config.json", "meta.json", "checkpoint.eqx")
 
 
 def check_same_run(stored: TrainConfig, config: TrainConfig) -> None:
-    """Checks that a stored run has this configuration, the same data and the same frozen samplers.
-
-    Raises:
-        InputError: if one of these differs.
-    """
+    """Refuses a stored run with another configuration, other data or other frozen samplers."""
     run = f"the run in {str(stored.folder())!r}"
     ours, theirs = to_flat(config), to_flat(stored)
     inputs = config.task.input_files.keys() & stored.task.input_files.keys()

@@ -160,11 +160,7 @@ def complete(config: TrainConfig, probe: Probe | None = None, display: Display =
 
 
 def check_devices(devices: int) -> None:
-    """Checks that the machine has the requested number of devices.
-
-    Raises:
-        InputError: if it has fewer.
-    """
+    """Refuses more devices than the machine has."""
     here = jax.devices()
     if devices > len(here):
         raise InputError(

@@ -125,11 +125,7 @@ def is_finished(folder: Path) -> bool:
 
 
 def check_finished(folder: Path) -> None:
-    """Checks that a run is finished, and as it was when it ended.
-
-    Raises:
-        InputError: if it is no run, or not finished, or one of its files was changed.
-    """
+    """Refuses a run that is not finished, or not as it was when it ended, and what is no run."""
     if not is_finished(folder):
         read_json(folder / "config.json")
         raise InputError(

@@ -63,11 +63,7 @@ def least_memory(config: TrainConfig, environment: AbstractEnvironment[Any]) -> 
 
 
 def check_program(size: int, batch: int) -> str:
-    """Checks that the bytes of the compiled program of training fit into memory, and says so.
-
-    Raises:
-        InputError: if it does not fit.
-    """
+    """Refuses a compiled program of training whose bytes do not fit into memory; else says so."""
     memory = device_memory()
     if size > memory:
         raise InputError(
@@ -79,11 +75,7 @@ def check_program(size: int, batch: int) -> str:
 
 
 def check_states(states: int, most: int) -> None:
-    """Checks that the states to enumerate fit into memory, by a bound of their number; 0 is none.
-
-    Raises:
-        InputError: if they do not.
-    """
+    """Refuses states that do not fit into memory, by a bound of their number; 0 is no bound."""
     memory = memory_of_machine()
     if states <= most and states * BYTES_PER_STATE > memory:
         raise InputError(

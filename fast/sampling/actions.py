@@ -9,12 +9,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 
 class Exploration(NamedTuple):
-    """Actions from `(1 - epsilon) softmax(log p_F / temperature) + epsilon uniform`.
-
-    Attributes:
-        epsilon: the share of uniformly chosen actions.
-        temperature: above 1 flattens the policy, below 1 sharpens it.
-    """
+    """Actions from `(1 - epsilon) softmax(log p_F / temperature) + epsilon uniform`."""
 
     epsilon: float | Float[Array, ""] = 0.0
     temperature: float | Float[Array, ""] = 1.0

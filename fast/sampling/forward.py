@@ -27,9 +27,6 @@ class _Walk(NamedTuple):
     """Moves a batch by a step.
 
     Attributes:
-        policy: `p_F`.
-        environment: the state graph.
-        exploration: the distribution of actions.
         only_active: whether the policy is evaluated only on trajectories that have not ended.
         cache: whether activations are kept for the gradient.
     """

@@ -19,12 +19,9 @@ from fast.sampling.trajectories import Trajectories, batch_first, repeat, unifor
 
 
 class Chains(NamedTuple):
-    """A batch of chains, each with the trajectory that led to its state.
+    """A batch of chains, each with the trajectory that led to its state, and its terms of balance.
 
-    Attributes:
-        trajectories: the trajectories.
-        steps: the terms of balance along them.
-        accepted: the number of accepted proposals of each chain: of a step, 0 or 1.
+    `accepted` is the number of accepted proposals of each chain: of a step, 0 or 1.
     """
 
     trajectories: Trajectories

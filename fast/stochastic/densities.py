@@ -28,9 +28,7 @@ def log_normal(
 class Normal(eqx.Module):
     """`N(mu, Lambda)`, the target distribution of the latent at a terminal; it is not learned.
 
-    Attributes:
-        mean: `mu`.
-        factor: the lower triangular `L` with `L L^T = Lambda`.
+    `factor` is the lower triangular `L` with `L L^T = Lambda`.
     """
 
     mean: Float[Array, " d"]
@@ -54,13 +52,7 @@ class Normal(eqx.Module):
 
 
 class Mixture(eqx.Module):
-    """`xi`: a learned mixture of normal distributions with diagonal covariances.
-
-    Attributes:
-        logits: the logits of the weights.
-        means: one row per component.
-        log_scales: the log standard deviations, one row per component.
-    """
+    """`xi`: a learned mixture of diagonal normal distributions, weighted by logits."""
 
     logits: Float[Array, " k"]
     means: Float[Array, "k d"]

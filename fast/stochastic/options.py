@@ -20,11 +20,7 @@ GradientKind = Literal["fixed", "reparameterised"]
 
 @dataclass(frozen=True)
 class MeanOptions(DynamicsOptions[StochasticPolicy]):
-    """The mean of a Gaussian latent: path-dependent, and not random.
-
-    Attributes:
-        is_stochastic: true if the latent is random.
-    """
+    """The mean of a Gaussian latent: path-dependent, and not random."""
 
     name: ClassVar[str] = "gaussian-mean"
     is_summable: ClassVar[bool] = False
@@ -59,11 +55,7 @@ class MeanOptions(DynamicsOptions[StochasticPolicy]):
         return {}
 
     def check(self, config: TrainConfig) -> None:
-        """Refuses a run whose other parts need a deterministic latent.
-
-        Raises:
-            InputError: if one does, with the reason.
-        """
+        """Refuses a run whose other parts need a deterministic latent, with the reason."""
         loss, p_b = config.loss, config.p_b
         reasons = {
             f"loss {config.name_of('loss')}": (

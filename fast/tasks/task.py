@@ -108,8 +108,7 @@ class Task(ABC):
 class BuiltIn(Task):
     """A problem of `reference.problems`, with an environment of `fast.environments`.
 
-    Attributes:
-        seen: further options of how networks see states.
+    `seen` names further options of how networks see states.
     """
 
     seen: ClassVar[tuple[str, ...]] = ()

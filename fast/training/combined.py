@@ -35,12 +35,7 @@ class FrozenSamplers(eqx.Module):
 
 @dataclass(frozen=True)
 class _CombinedLoss(TrajectoryLoss):
-    """A `RatioLoss` of the ratios of eq:apx:dist or eq:apx:sm.
-
-    Attributes:
-        loss: the loss of the ratios.
-        frozen: the frozen samplers.
-    """
+    """A `RatioLoss` of the ratios of eq:apx:dist or eq:apx:sm to frozen samplers."""
 
     loss: RatioLoss
     frozen: FrozenSamplers

@@ -66,20 +66,7 @@ ALL = Factors()
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """The parts of a run.
-
-    `configure` makes one from options by name.
-
-    Attributes:
-        task: the problem.
-        dynamics: the network.
-        loss: the loss that is minimised.
-        p_b: the backward policy.
-        sampling: the size and the exploration of batches.
-        replay: the trajectories of a batch that are drawn backwards.
-        optimiser: steps and learning rate.
-        run: seeds, arithmetic, devices, measurements, the folder.
-        factors: the part of the reward.
+    """The parts of a run; `configure` makes one from options by name.
 
     Raises:
         InputError: if two parts do not go together, with the reason.
@@ -401,11 +388,7 @@ def choose_parts(owner: type[Task], options: Mapping[str, Any]) -> dict[str, Cho
 
 
 def refuse_misplaced(names: Collection[str], owner: type[Task], options: Mapping[str, Any]) -> None:
-    """Refuses options of parts that are not chosen; names that belong to no part pass.
-
-    Raises:
-        InputError: if one belongs to such a part, naming the part.
-    """
+    """Refuses options of parts that are not chosen, naming the part; names of no part pass."""
     offered = (option_names(chosen.options) for chosen in choose_parts(owner, options).values())
     for name in sorted(set(names).difference(*offered)):
         if any(_owners(kind, name) for kind in CHOICES.values()):

@@ -72,11 +72,7 @@ class PerContext(Networks):
 
 
 def check_contexts(config: TrainConfig, contexts: Contexts) -> None:
-    """Checks that a configuration can train in several contexts.
-
-    Raises:
-        InputError: if a part of it cannot, or the batch is too small for them.
-    """
+    """Refuses a configuration that cannot train in so many contexts."""
     least = contexts.trained * max(config.loss.least_batch, 2 if config.replay.capacity else 1)
     if config.sampling.batch < least:
         raise InputError(

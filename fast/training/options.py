@@ -184,11 +184,7 @@ class Factors:
 
 
 def check_seeds(seed: int, seeds: int) -> None:
-    """Refuses seeds that JAX or NumPy would confuse with others.
-
-    Raises:
-        InputError: if there is such a seed.
-    """
+    """Refuses seeds that JAX or NumPy would confuse with others."""
     if not 0 <= seed <= SEEDS_END - seeds:
         raise InputError(
             f"seed is {seed} and seeds is {seeds}, but all seeds must be at least 0 and below "

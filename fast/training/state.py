@@ -14,11 +14,7 @@ from fast.sampling.replay import Buffer
 class TrainState(NamedTuple):
     """The input of the next step; every leaf has a leading axis, one entry per seed.
 
-    Attributes:
-        sampler: the trained parameters.
-        optimizer: the state of the optimiser.
-        buffer: terminal states for replay, or None.
-        step: the number of steps done.
+    The buffer has terminal states for replay, and `step` is the number of steps done.
     """
 
     sampler: Sampler

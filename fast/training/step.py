@@ -34,12 +34,7 @@ AXIS = "batch"
 
 
 class Batch(NamedTuple):
-    """The trajectories of a step.
-
-    Attributes:
-        trajectories: the trajectories, as drawn.
-        cached: values cached while sampling, or None if some were drawn backwards.
-    """
+    """The trajectories of a step, and values cached while sampling if all were drawn forwards."""
 
     trajectories: Trajectories
     cached: Cached | None

@@ -15,12 +15,7 @@ from pdai.run import Run, proposing
 
 
 class KernelState(NamedTuple):
-    """A state of the chain.
-
-    Attributes:
-        position: a terminal state, as arrays of the environment.
-        logdensity: `log R` of it, in nats.
-    """
+    """A state of the chain: a terminal state, as the environment's arrays, and its `log R`."""
 
     position: Any
     logdensity: Float[Array, ""]

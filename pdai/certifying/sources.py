@@ -415,8 +415,7 @@ class SampleSource(SamplerSource):
 class DrawingSource(SamplerSource):
     """An object that draws, such as a sampler of another library; its answers are checked.
 
-    Attributes:
-        ends: the terminal states that were drawn, where a problem has their rewards.
+    `ends` has the terminal states that were drawn, where a problem has their rewards.
     """
 
     def __init__(self, sampler: Any, target: Target):

@@ -33,13 +33,9 @@ QUICK_STEPS = 200
 
 
 class Measure(NamedTuple):
-    """A metric: its name in tables and figures, and the scale of its values.
+    """A metric: its name in tables and figures, with its unit, and the scale of its values.
 
-    Attributes:
-        name: the name, with the unit if it has one.
-        higher_is_better: whether higher values are better.
-        digits: the number of decimals.
-        negligible: the size below which a difference does not count.
+    A difference smaller than `negligible` does not count.
     """
 
     name: str

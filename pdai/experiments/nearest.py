@@ -70,11 +70,7 @@ def distance_of(
 
 
 def check_law(tied: TiedPolicies, target: Sequence[Fraction]) -> None:
-    """Checks that a target is a law on the terminals of a DAG.
-
-    Raises:
-        InputError: if it is no such law.
-    """
+    """Refuses a target that is no law on the terminals of a DAG."""
     terminals = len(tied.dag.terminals)
     if len(target) != terminals or sum(target) != 1 or min(target) < 0:
         raise InputError(

@@ -174,11 +174,7 @@ def _no_way(task: Task, why: str) -> TooLargeError:
 def _listed(
     task: Task, problem: Any, max_states: int
 ) -> tuple[PointedDAG[Any], tuple[Fraction, ...]]:
-    """All states with rewards.
-
-    Raises:
-        TooLargeError: if there are too many; where the task bounds their number, at once.
-    """
+    """All states with rewards; too many are refused, at once where the task bounds their number."""
     states = task.states()
     if states > max_states:
         raise TooLargeError(
@@ -257,11 +253,7 @@ def _by_closed_form(task: Task, problem: ClosedForm[Any], p_b: Backward, too_lar
 
 
 def _check_seeds(problem: Any, log_z: Enclosure) -> None:
-    """Checks that the draws of a user's closed form depend on the seed alone.
-
-    Raises:
-        InputError: if they do not.
-    """
+    """Refuses a user's closed form whose draws depend on more than the seed, or not on it."""
     name = kind_of_problem(problem).__name__
     first, again, other = (draws_of(problem, SHOWING, seed) for seed in (0, 0, 1))
     if first != again:
