@@ -21,13 +21,7 @@ from reference.policies import BackwardKernel, ForwardPolicy
 
 @dataclass(frozen=True, eq=False)
 class Sampler(Generic[T]):
-    """A path-dependent sampler: a lift, and the two policies on it.
-
-    Attributes:
-        lifted: the lift of the base DAG.
-        forward: `p_F` on `lifted.dag`.
-        backward: `p_B`, a policy or a kernel, on `lifted.dag`.
-    """
+    """A path-dependent sampler: a lift, and on its DAG `p_F` and `p_B`, a policy or a kernel."""
 
     lifted: LiftedDAG[Any]
     forward: ForwardPolicy[T]

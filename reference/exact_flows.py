@@ -87,10 +87,7 @@ class Scaled(NamedTuple):
 class GraphArrays:
     """A pointed DAG in arrays; node 0 is `s_o`.
 
-    Attributes:
-        offsets: the edges of node u are those from `offsets[u]` to `offsets[u + 1]`; one more than
-            there are nodes.
-        children: the node that each edge leads to.
+    The edges of node u are those from `offsets[u]` to `offsets[u + 1]`, and lead to `children`.
     """
 
     offsets: Ints

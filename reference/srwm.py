@@ -24,11 +24,8 @@ Array = npt.NDArray[np.object_]
 class Input(NamedTuple):
     """The outputs of the slow weights at one state.
 
-    Attributes:
-        q: `zeta(q_t)`, `(d,)`, the place where the change is written.
-        k: `zeta(k_t)`, `(d,)`, the place where the old value is read.
-        v: `v_t`, `(d,)`.
-        rate: `sigma(beta_t)`.
+    `zeta(q_t)`, `(d,)`, is the place where the change is written, `zeta(k_t)`, `(d,)`, the place
+    where the old value is read; `v_t` has `(d,)`, and the rate is `sigma(beta_t)`.
     """
 
     q: Array

@@ -45,12 +45,7 @@ LARGEST_STATE, DEEPEST_STATE = 2**24, 400
 
 
 class Of(NamedTuple):
-    """The name of a number in messages; the text is only made when it is needed.
-
-    Attributes:
-        name: the quantity, such as "the reward".
-        state: the state it belongs to.
-    """
+    """The name of a number of a state, such as "the reward", in messages; made when needed."""
 
     name: str
     state: object

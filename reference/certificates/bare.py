@@ -82,13 +82,9 @@ def _scores(counts: Counts, law: Floats) -> Floats:
 class _Events(NamedTuple):
     """Events that are chosen by the pieces before, and the side on which each is bet on.
 
-    An array has a row for each piece and a column for each event and side, or one of the two.
-
-    Attributes:
-        size: the number of samples of a piece.
-        inside: the number of its samples in an event.
-        mass: `pi` of the event.
-        side: 1 for a bet that the event is too likely, -1 for one that it is too unlikely.
+    An array has a row for each piece and a column for each event and side, or one of the two: the
+    size of a piece, how many of its samples are `inside` an event, the event's `pi`, and the side,
+    1 for a bet that the event is too likely, -1 for one that it is too unlikely.
     """
 
     size: Floats

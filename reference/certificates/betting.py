@@ -61,12 +61,8 @@ def log_capital(gains: Floats, count: int | Floats, mean: float | Floats) -> Flo
 class LowerMean:
     """Lower confidence bounds of the mean of independent variables `>= 0`, of any size.
 
-    Takes one pass, in constant memory.
-
-    Attributes:
-        count: the number of values.
-        gains: `sum of log(1 + kappa x)` per bet.
-        roundings: the number of sums in each gain.
+    Takes one pass, in constant memory: `gains` is `sum of log(1 + kappa x)` per bet, and
+    `roundings` the number of sums in each.
     """
 
     count: int = 0
@@ -115,9 +111,7 @@ class LowerMean:
 class MeanInterval:
     """Confidence intervals of the mean of independent variables in [0, 1].
 
-    Attributes:
-        below: bounds the mean from below.
-        above: bounds one minus the mean from below.
+    `below` bounds the mean from below, and `above` one minus the mean.
     """
 
     below: LowerMean = field(default_factory=LowerMean)

@@ -15,12 +15,10 @@ Status = Literal["accepted", "refused", "malformed"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of checking a file.
+    """The result of checking a file, with the reason why it was not accepted.
 
-    Attributes:
-        status: `refused` if the file claims something false, `malformed` if it is no certificate.
-        reason: why it was not accepted.
-        verified: whether the verified program (`pdai-check`) decided.
+    It is `refused` if it claims something false, `malformed` if it is no certificate, and
+    `verified` if `pdai-check`, the verified program, decided.
     """
 
     status: Status

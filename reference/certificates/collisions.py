@@ -109,12 +109,7 @@ def divergences(share: Floats, target: Floats) -> Floats:
 
 
 class Parts(NamedTuple):
-    """The parts of the samples.
-
-    Attributes:
-        choosing: the samples that choose the sets, as counts of each value.
-        places: the other samples, as places of values, in the order of the draws.
-    """
+    """The samples that choose the sets, as counts of each value, and the others, as they came."""
 
     choosing: Counts
     places: npt.NDArray[np.intp]
@@ -123,11 +118,8 @@ class Parts(NamedTuple):
 class _Plan(NamedTuple):
     """Choices made before any sample is seen, for samples of the target itself.
 
-    Attributes:
-        threshold: the probability below which a value is in L.
-        rate: r of the lower tail.
-        bound: about the bound that such samples get.
-        standing_out: the least half of a squared score with which a value is in H.
+    A value is in L below the `threshold` of its probability, and in H from half of a squared score
+    `standing_out` on; `rate` is r of the lower tail, `bound` about the bound that such samples get.
     """
 
     threshold: float

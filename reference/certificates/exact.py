@@ -21,25 +21,16 @@ BATCH, NAMED = 4_096, 3
 
 
 class ExactSampler(NamedTuple):
-    """A sampler on the enumerated graph, or on its histories.
-
-    Attributes:
-        lifted: the graph, lifted by the history if the sampler is path-dependent.
-        forward: the exact rows.
-    """
+    """The exact rows of a sampler on the enumerated graph, or on its lift by the history."""
 
     lifted: LiftedDAG[Any]
     forward: ForwardPolicy[Fraction]
 
 
 class ExactLaw(NamedTuple):
-    """The distribution of a sampler, with its target.
+    """The distribution of a sampler, with its target, and TV on terminal states.
 
-    Attributes:
-        tv: `TV(p_T, pi)`.
-        table: `x`, `p_T(x)`, `pi(x)` of every terminal state.
-        lines: further statements.
-        notes: terminal states that are never reached.
+    The table has `x`, `p_T(x)`, `pi(x)` of every terminal state; notes are on those never reached.
     """
 
     tv: Fraction

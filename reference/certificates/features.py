@@ -24,11 +24,7 @@ Features = Callable[[Any], Mapping[str, float]]
 
 @runtime_checkable
 class KnowsMeans(Protocol):
-    """A problem with named features, whose target means it knows without enumeration.
-
-    Attributes:
-        indicators: the same features by number.
-    """
+    """A problem with named features, `indicators` by number, whose target means it knows."""
 
     indicators: Features
 

@@ -32,13 +32,7 @@ class Bounding(Protocol[S_contra]):
 
 
 class Search(NamedTuple):
-    """The result of a search.
-
-    Attributes:
-        log_z: an interval that contains `log Z`, in nats.
-        expanded: the number of states that were opened.
-        terminals: the number of terminal states that were summed.
-    """
+    """An interval of `log Z`, nats, from states that were opened and terminals that were summed."""
 
     log_z: Interval
     expanded: int

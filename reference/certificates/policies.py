@@ -37,14 +37,7 @@ History = tuple[Hashable, ...]
 
 
 class Row(NamedTuple):
-    """A checked row.
-
-    Attributes:
-        others: the children, or the parents.
-        values: their probabilities, a closed row.
-        sums: partial sums of these, in float64.
-        logs: their logarithms, in nats.
-    """
+    """A checked, closed row over children or parents, with its partial sums and its logarithms."""
 
     others: Sequence[Hashable]
     values: list[float]

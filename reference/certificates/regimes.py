@@ -39,11 +39,9 @@ class Budget(NamedTuple):
 
 @dataclass
 class Draws:
-    """The trajectories that were drawn.
+    """The trajectories that were drawn: `log(R p_B / p_F)` of each, in nats, block by block.
 
-    Attributes:
-        log_weights: `log(R p_B / p_F)` per trajectory, in nats, block by block.
-        watch: called with each block of trajectories, such as to sum up features.
+    `watch` is called with each block, such as to sum up features.
     """
 
     log_weights: list[Any] = field(default_factory=list)

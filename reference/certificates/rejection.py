@@ -23,12 +23,7 @@ BLOCK, PATIENCE = 4_096, 1_000_000
 
 
 class Rejection(NamedTuple):
-    """The constants of rejection.
-
-    Attributes:
-        log_most: at least `log(R p_B / p_F)` of every trajectory, in nats.
-        rate: `1 / M`, the share of trajectories that is kept; rounded down.
-    """
+    """At least `log(R p_B / p_F)` of all trajectories, nats; and the share `1 / M` kept or less."""
 
     log_most: float
     rate: float
@@ -51,13 +46,7 @@ def rejection(
 
 
 class Kept(NamedTuple):
-    """Exact samples.
-
-    Attributes:
-        terminals: the labels of the samples.
-        log_rewards: `log R(x)`, in nats.
-        drawn: the number of trajectories that were drawn.
-    """
+    """Exact samples, their `log R(x)` in nats, and the number of trajectories that were drawn."""
 
     terminals: list[Hashable]
     log_rewards: list[float]

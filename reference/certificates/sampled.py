@@ -206,11 +206,8 @@ def _check(h: SamplesHeader, samples: Iterable[Sample]) -> None:
 class Values:
     """The two values of each sample that are bet on, in multiples of `1 / scale`, rounded down.
 
-    Attributes:
-        count: the number of samples.
-        weights: the sum of their w, at the upper bound of Z.
-        low: `(1 - w)_+` at the lower bound of Z.
-        high: `min(w, 1)` at the upper one.
+    These are `(1 - w)_+` at the lower bound of Z, and `min(w, 1)` at the upper one, at which the
+    weights w are added up.
     """
 
     def __init__(self, header: SamplesHeader, samples: Iterable[Sample]) -> None:

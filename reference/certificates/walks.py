@@ -84,18 +84,10 @@ class LogRewards:
 
 
 class Walker:
-    """The sampler given by rows, on a problem in plain Python.
+    """The sampler given by rows of `p_F` and `p_B`, on a problem in plain Python.
 
-    Args:
-        problem: the state graph and the reward.
-        forward: the rows of `p_F`.
-        backward: the rows of `p_B`.
-        seed: the seed of the draws.
-        seconds: the time after which walks of more than 200 steps count as endless.
-
-    Attributes:
-        exact_paths: receives each trajectory drawn, with its exact probabilities; None if they are
-            not needed.
+    Walks of more than 200 steps count as endless after some seconds. `exact_paths` receives each
+    trajectory drawn, with its exact probabilities; None if they are not needed.
     """
 
     def __init__(

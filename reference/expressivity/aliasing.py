@@ -18,11 +18,7 @@ class TiedPolicies:
 
     The weights `w_c = exp(logit) > 0` are arbitrary, one per class. Actions of one class have the
     same weight wherever they occur: within one state they are equally likely; across states they
-    tie the rows of the policy.
-
-    Attributes:
-        dag: the DAG, lifted or not.
-        classes: the class of each edge of `dag`, numbered from 0.
+    tie the rows of the policy. Classes, one for each edge of a DAG, are numbered from 0.
     """
 
     dag: PointedDAG[Any]

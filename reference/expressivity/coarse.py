@@ -75,12 +75,9 @@ class Remembered(NamedTuple):
 
 @dataclass(frozen=True)
 class WithMemory:
-    """A problem whose states remember the observations so far; terminal states do not.
+    """A problem whose states remember the observations so far, and perhaps the actions of the path.
 
-    Attributes:
-        problem: the old problem.
-        observe: a function from a state to its observation.
-        actions: whether the actions of the path are remembered too.
+    Terminal states do not.
     """
 
     problem: Problem[Any]

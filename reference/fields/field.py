@@ -117,11 +117,7 @@ class Field(ABC, Generic[T]):
 
 
 class ExactField(Field[T]):
-    """A field in which `==` decides equality, and which holds no logarithms.
-
-    Attributes:
-        element: the name of its numbers in messages.
-    """
+    """A field in which `==` decides equality, and without logarithms; messages name an element."""
 
     exact = True
     element: str

@@ -49,12 +49,7 @@ def best_completions(
 
 
 class Weighted(NamedTuple):
-    """A graph and its log weight.
-
-    Attributes:
-        log_weight: nats; -inf if there is no graph.
-        parents: the parents of each node, a bit mask.
-    """
+    """A graph, by the bit mask of each node's parents, and its log weight, nats; -inf for none."""
 
     log_weight: Any
     parents: tuple[int, ...]

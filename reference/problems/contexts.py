@@ -17,12 +17,9 @@ BY_CONTEXT = ("reward", "log_reward", "log_z", "log_mass_bound", "sample")
 class InContext:
     """A conditional problem in one of its contexts: an ordinary problem.
 
-    Attributes:
-        conditional: the problem, with `contexts` and `reward(terminal, context)` or
-            `log_reward(terminal, context)`.
-        context: the context.
-        code: its features, which networks see after those of a state.
-        is_held_out: true of a context of `held_out`, which is judged and not trained on.
+    The problem has `contexts` and `reward(terminal, context)` or `log_reward(terminal, context)`.
+    Networks see the context's features, its `code`, after those of a state; one of `held_out` is
+    judged and not trained on.
     """
 
     conditional: Any

@@ -75,13 +75,7 @@ class Scaled(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Sets U of one size, with the places of all `U + T`.
-
-    Attributes:
-        sets: the masks U.
-        others: the m nodes outside of each, rising, shape (sets, m).
-        places: `U + T` for the `2^m` sets T, shape (sets, 2^m).
-    """
+    """Sets U of one size, the m nodes outside of each, rising, and the `2^m` places of `U + T`."""
 
     sets: Ints
     others: Ints

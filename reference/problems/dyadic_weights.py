@@ -11,12 +11,7 @@ LOG_2 = math.log(2)
 
 
 class Dyadics(NamedTuple):
-    """Positive numbers `mantissas 2^exponents`.
-
-    Attributes:
-        mantissas: from `2^23` on, below `2^24`.
-        exponents: the exponents of two.
-    """
+    """Positive numbers `mantissas 2^exponents`, mantissas from `2^23` on, below `2^24`."""
 
     mantissas: npt.NDArray[np.int64]
     exponents: npt.NDArray[np.int64]

@@ -31,12 +31,9 @@ LOOKED = 1_024
 
 
 class Formula(NamedTuple):
-    """A formula in conjunctive normal form.
+    """A formula in conjunctive normal form: its variables with weights, and clauses of literals.
 
-    Attributes:
-        literals: its variables, with the weights that its file gives.
-        clauses: the clauses, as tuples of literals.
-        kept: the variables by which its file says that solutions are counted; all if empty.
+    Its file says that solutions are counted by the variables in `kept`; by all if that is empty.
     """
 
     literals: Literals

@@ -16,14 +16,10 @@ PEAKS = (2, 20)
 
 @dataclass(frozen=True)
 class Lines(Listed[str]):
-    """The Lines environment of length `N` and step size `M` with rewards `R(q_i)`.
+    """The Lines environment of length `N` and longest step `M` with rewards `R(q_0), ..., R(q_N)`.
 
-    States are the strings "p0" ... "pN" and, terminal, "q0" ... "qN". With `M = 1` the state
-    graph is a tree, and every lift of it is trivial.
-
-    Attributes:
-        rewards: `R(q_0), ..., R(q_N)`; their number fixes `N`.
-        step: `M`, the longest step.
+    States are the strings "p0" ... "pN" and, terminal, "q0" ... "qN". With `M = 1` the state graph
+    is a tree, and every lift of it is trivial.
     """
 
     rewards: tuple[Fraction, ...]

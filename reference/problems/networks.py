@@ -5,12 +5,7 @@ from typing import NamedTuple
 
 
 class Network(NamedTuple):
-    """A state: a directed acyclic graph, and whether it is finished.
-
-    Attributes:
-        parents: the parents of each node, a bit mask.
-        stopped: whether the state is terminal.
-    """
+    """A state: a directed acyclic graph by the bit masks of parents, terminal if it is stopped."""
 
     parents: tuple[int, ...]
     stopped: bool = False

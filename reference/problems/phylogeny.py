@@ -33,9 +33,8 @@ Tree: TypeAlias = "int | tuple[Tree, Tree]"
 class Ancestor(NamedTuple):
     """The root of a tree as the rest of a larger one sees it.
 
-    Attributes:
-        letters: for each column, the set of letters that it may have, as bits (Fitch, 1971).
-        changes: the fewest changes below it.
+    For each column it has the set of letters that it may have, as bits (Fitch, 1971); and the
+    fewest changes below it.
     """
 
     letters: tuple[int, ...]

@@ -225,12 +225,8 @@ class _Blocks:
 
     For the remaining components t only the distinct patterns (up to sign) of the differences there
     matter, at most 41 for four components and any number of comparisons: per pattern u, the product
-    over its comparisons is a function of the integer `u . t` alone.
-
-    Attributes:
-        heads: the first components of each block, one row per block.
-        tails: the remaining components, one row per term of a block.
-        terms: the number of terms of a block.
+    over its comparisons is a function of the integer `u . t` alone. A row of `heads` is for a
+    block, a row of `tails` for each of its terms.
     """
 
     def __init__(self, problem: Preference) -> None:

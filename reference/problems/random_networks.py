@@ -12,12 +12,7 @@ GraphLaw = Literal["erdos-renyi", "scale-free"]
 
 
 class RandomNetwork(NamedTuple):
-    """A linear Gaussian network, and observations of it.
-
-    Attributes:
-        parents: the parents of each node, a bit mask.
-        data: shape (N, n), one observation per row.
-    """
+    """A linear Gaussian network, as bit masks of parents, and observations of it, shape (N, n)."""
 
     parents: tuple[int, ...]
     data: npt.NDArray[np.float64]

@@ -34,11 +34,7 @@ class RegressionPrior(ABC):
 
 @dataclass(frozen=True)
 class ZellnerPrior(RegressionPrior):
-    """A fixed g.
-
-    Attributes:
-        g: positive; by default N, the unit-information prior.
-    """
+    """A fixed g, positive; by default N, the unit-information prior."""
 
     g: float | None = None
 

@@ -4,12 +4,7 @@ from typing import NamedTuple
 
 
 class Selection(NamedTuple):
-    """A state: the variables chosen so far, and whether it is finished.
-
-    Attributes:
-        chosen: whether each variable is chosen.
-        stopped: whether the state is terminal.
-    """
+    """A state: whether each variable is chosen; terminal if it is stopped."""
 
     chosen: tuple[bool, ...]
     stopped: bool = False

@@ -62,17 +62,12 @@ class Strings(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Sequences(Strings):
-    """Strings of `length` letters, built one letter at a time.
+    """Strings of `length` letters of an alphabet, built one letter at a time.
 
     With `build="append"` the state graph is a tree (the paper's autoregressive setting), on which
-    every lift is trivial. With `build="prepend-append"` a letter is put at either end, and a
-    string of n letters is reached by up to `2^(n-1)` trajectories; if both ends give the same
-    string (a run of one letter), this is one edge.
-
-    Attributes:
-        alphabet: the letters.
-        length: the number of letters of a terminal string.
-        build: where letters are added.
+    every lift is trivial. With `build="prepend-append"` a letter is put at either end, and a string
+    of n letters is reached by up to `2^(n-1)` trajectories; if both ends give the same string (a
+    run of one letter), this is one edge.
     """
 
     alphabet: str
@@ -104,14 +99,10 @@ def _is_finite(value: Any) -> bool:
 class SyntheticSequences(Sequences, Summed):
     """Synthetic design: `log R(s) = sum_i u(i) v(s_i)` with utilities `u, v >= 0`.
 
-    `R` is the exact product of the letter weights `exp(u(i) v(a))`, each rounded to 24 bits. The
-    paper prints `R(s)` for the sum, `form="sum"`: read so, an untrained sampler beats the trained
-    Markovian one of its table (`proofs_notes/errata.md`).
-
-    Attributes:
-        u: one utility per position.
-        v: one utility per letter.
-        form: whether `R` is the product of letter weights or the sum of `u(i) v(s_i)`.
+    `R` is the exact product of the letter weights `exp(u(i) v(a))`, each rounded to 24 bits; `u`
+    has one utility per position, `v` one per letter. The paper prints `R(s)` for the sum,
+    `form="sum"`: read so, an untrained sampler beats the trained Markovian one of its table
+    (`proofs_notes/errata.md`).
     """
 
     u: tuple[float, ...] = ()

@@ -33,16 +33,11 @@ class Items(NamedTuple):
 
 @dataclass(frozen=True)
 class Sets(Summed):
-    """Subsets of `size` out of S items with weights `w`, one item added per step.
+    """Subsets of K (`size`) out of S items with rational weights `w > 0`, one item added per step.
 
     `R(g)` is the product of the weights of its items, `log R(g) = sum of u(i)` with `w = exp(u)`.
     The paper prints their sum, `form="sum"`, for which at K = 24 a uniform sampler already does
     better than the trained Markovian one of its table (`proofs_notes/errata.md`).
-
-    Attributes:
-        weights: `w(i) > 0`, one rational per item.
-        size: K, the number of items of a terminal set.
-        form: whether the reward is the product or the sum of weights.
     """
 
     weights: tuple[Fraction, ...]
