@@ -35,10 +35,7 @@ def fm_residuals(
 
 @checked
 def db_residuals(
-    forward: ForwardPolicy[T],
-    backward: BackwardKernel[T],
-    flow: Sequence[T],
-    rewards: Sequence[T],
+    forward: ForwardPolicy[T], backward: BackwardKernel[T], flow: Sequence[T], rewards: Sequence[T]
 ) -> Iterator[tuple[int, T]]:
     """Detailed balance: `F(s) p_F(s'|s) - F(s') p_B(s|s')`, per edge.
 
@@ -48,10 +45,7 @@ def db_residuals(
     same_dag(forward, backward)
     state_flow = _state_flow(forward, flow, rewards)
     for edge, (u, v) in enumerate(forward.dag.edges):
-        yield (
-            edge,
-            state_flow[u] * forward.values[edge] - state_flow[v] * backward.values[edge],
-        )
+        yield edge, state_flow[u] * forward.values[edge] - state_flow[v] * backward.values[edge]
 
 
 @checked
@@ -155,9 +149,7 @@ def cb_residuals(
             yield tau, tau2, residual
 
 
-def crossed(
-    sides: Sequence[tuple[Trajectory, T, T]],
-) -> Iterator[tuple[Trajectory, Trajectory, T]]:
+def crossed(sides: Sequence[tuple[Trajectory, T, T]]) -> Iterator[tuple[Trajectory, Trajectory, T]]:
     """`p(tau) w(tau') - p(tau') w(tau)` for each pair of trajectories, given as `(tau, p, w)`."""
     for (tau, p, w), (tau2, p2, w2) in combinations(sides, 2):
         yield tau, tau2, p * w2 - p2 * w

@@ -85,8 +85,8 @@ def test_the_flow_is_the_unnormalised_probability_of_each_lifted_state_by_hand()
 @pytest.mark.catches(
     "p_B is multiplied with the flow of the state before instead of the one after.",
     "reference/balance.py",
-    "state_flow[v] * backward.values[edge],",
-    "state_flow[u] * backward.values[edge],",
+    "state_flow[v] * backward.values[edge]",
+    "state_flow[u] * backward.values[edge]",
 )
 @pytest.mark.claim("prop:lifted_balance")
 @pytest.mark.claim("def:flows")

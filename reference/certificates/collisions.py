@@ -257,13 +257,7 @@ def _bends(weights: Floats, rate: float, steps: int) -> Floats:
 
 
 def _distance(
-    target: Floats,
-    weights: Floats,
-    sizes: Floats,
-    mean: float,
-    rate: float,
-    steps: int,
-    log: float,
+    target: Floats, weights: Floats, sizes: Floats, mean: float, rate: float, steps: int, log: float
 ) -> float:
     """The largest sum of `|p - pi|` that the average product, at most `mean`, allows.
 

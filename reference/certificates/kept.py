@@ -14,14 +14,7 @@ from reference.certificates.features import Features, table
 from reference.certificates.importance import Walks
 from reference.certificates.walks import Sampler
 from reference.errors import InputError
-from reference.files import (
-    kind_of,
-    load_arrays,
-    parsed_json,
-    read_file,
-    replace_file,
-    sha256,
-)
+from reference.files import kind_of, load_arrays, parsed_json, read_file, replace_file, sha256
 from reference.sources import digest_of
 
 SEAL = "seal.json"

@@ -260,8 +260,7 @@ def write_bare(
     unit: int = 10**DIGITS
     scale = 2 ** (BITS + ceil(1 / odds).bit_length())
     begun = BareHeader(
-        *(problem, len(values), len(drawn), scale, *odds.as_integer_ratio()),
-        *(0, unit, 0, 0),
+        *(problem, len(values), len(drawn), scale, *odds.as_integer_ratio()), *(0, unit, 0, 0)
     )
     begun = begun._replace(trace=_trace(begun, drawn))
     low, step = _claimed(begun, weights, drawn), 1

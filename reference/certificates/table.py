@@ -8,15 +8,7 @@ from typing import Any
 
 from reference.arguments import checked
 from reference.certificates.check import Walk
-from reference.certificates.format import (
-    Claim,
-    Header,
-    Inner,
-    Relation,
-    Row,
-    Terminal,
-    write_rows,
-)
+from reference.certificates.format import Claim, Header, Inner, Relation, Row, Terminal, write_rows
 from reference.certificates.problem import state_label
 from reference.dag import PointedDAG
 from reference.errors import InputError, check_choice, check_integer, check_list

@@ -113,10 +113,7 @@ def multiply(
 
 
 def subtract(
-    a: tuple[Floats, Floats],
-    b: tuple[Floats, Floats],
-    out: tuple[Floats, Floats],
-    work: Workspace,
+    a: tuple[Floats, Floats], b: tuple[Floats, Floats], out: tuple[Floats, Floats], work: Workspace
 ) -> None:
     """`a - b`, not normal; b is destroyed."""
     (high, low), (product, error) = a, b

@@ -210,8 +210,7 @@ class _Search:
                     clause[0], clause[1] = clause[1], false
                 first = clause[0]
                 other = next(
-                    (i for i in range(2, len(clause)) if values[abs(clause[i])] * clause[i] >= 0),
-                    0,
+                    (i for i in range(2, len(clause)) if values[abs(clause[i])] * clause[i] >= 0), 0
                 )
                 if values[abs(first)] * first > 0 or not other:
                     kept.append(clause)

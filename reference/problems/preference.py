@@ -14,13 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reference.arguments import check_fields
-from reference.errors import (
-    InputError,
-    TooLargeError,
-    check_integer,
-    check_seed,
-    shown,
-)
+from reference.errors import InputError, TooLargeError, check_integer, check_seed, shown
 from reference.fields.field import gamma
 from reference.problems.base import Order, PlaceByPlace, Setup, count_assignments, dyadic
 from reference.problems.closed_form import Enclosure, check_count

@@ -19,11 +19,7 @@ class RandomNetwork(NamedTuple):
 
 
 def random_network(
-    nodes: int,
-    rows: int,
-    seed: int,
-    graphs: GraphLaw = "erdos-renyi",
-    edges_per_node: float = 1.0,
+    nodes: int, rows: int, seed: int, graphs: GraphLaw = "erdos-renyi", edges_per_node: float = 1.0
 ) -> RandomNetwork:
     """A network whose edges follow a random order of n nodes, with N rows of data drawn from it.
 
