@@ -4,21 +4,24 @@ Those of Hypothesis reach the shapes that matter, and shrink to a path.
 """
 
 from collections import defaultdict
-from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 from math import prod
+from typing import Any
 
 import pytest
 from hypothesis import Phase, find, settings
 
 from reference import (
     RATIONAL,
-    Additive,
     BackwardPolicy,
+    Forgetful,
     ForwardPolicy,
+    History,
     InputError,
     LiftedDAG,
+    PointedDAG,
+    Table,
     forward_from_backward,
     lift,
     marginal,
@@ -26,6 +29,7 @@ from reference import (
 )
 from verify.lib import scopes, strategies
 from verify.lib.fields import FLINT
+from verify.lib.named_dags import DIAMOND
 from verify.lib.small_scope import (
     isomorphism_classes,
     lifts,
@@ -104,11 +108,6 @@ def merging(lifted: LiftedDAG[int]) -> frozenset[frozenset[tuple[int, ...]]]:
     return frozenset(map(frozenset, histories.values()))
 
 
-def increment(arrival: dict[tuple[int, int], int]) -> Callable[[int, int], int]:
-    """The phi whose `W + phi(s, W)` are the given arrivals."""
-    return lambda state, latent: arrival[state, latent] - latent
-
-
 @pytest.mark.parametrize("nodes", [2, 3, 4])
 def test_the_lifts_are_exactly_those_of_all_maps_phi_on_three_latents(nodes: int) -> None:
     # With up to four nodes no state that is lifted has more than two histories.
@@ -116,7 +115,7 @@ def test_the_lifts_are_exactly_those_of_all_maps_phi_on_three_latents(nodes: int
         inner = [v for v in range(1, nodes) if dag.children[v]]
         arguments = list(product(inner, range(3)))
         reached = {
-            merging(lift(dag, Additive(increment(dict(zip(arguments, values, strict=True))))))
+            merging(lift(dag, Table(dict(zip(arguments, values, strict=True)), 0)))
             for values in product(range(3), repeat=len(arguments))
         }
         listed = [merging(lifted) for lifted in lifts(dag)]
@@ -124,19 +123,41 @@ def test_the_lifts_are_exactly_those_of_all_maps_phi_on_three_latents(nodes: int
         assert reached == set(listed)
 
 
-def test_all_lifts_of_a_diamond() -> None:
-    diamond = next(
-        dag for dag in pointed_dags(5) if dag.edges == ((0, 1), (0, 2), (1, 3), (2, 3), (3, 4))
-    )
-    assert sorted(len(lifted.dag.labels) for lifted in lifts(diamond)) == [5, 6]
+def parts(lifted: LiftedDAG[Any]) -> tuple[Any, ...]:
+    return lifted.dag.labels, lifted.dag.children, lifted.projection, lifted.base_edge
 
 
-def test_a_lift_with_memory_is_drawn() -> None:
-    lifted = find(
-        strategies.lifted_dags(5), lambda lifted: len(lifted.projection) > len(lifted.base.labels)
+def relifted(lifted: LiftedDAG[Any]) -> LiftedDAG[Any]:
+    """The lift of the same base by the table of what arrives where."""
+    labels, children = lifted.dag.labels, lifted.dag.children
+    transitions = {
+        (labels[v][0], labels[u][1]): labels[v][1]
+        for u, row in enumerate(children)
+        for v in row
+        if children[v]
+    }
+    return lift(lifted.base, Table(transitions, initial=(0, 0)))
+
+
+@pytest.mark.parametrize("nodes", [2, 3, 4, 5])
+def test_every_listed_lift_is_another_and_that_of_a_table(nodes: int) -> None:
+    for dag in pointed_dags(nodes):
+        listed = list(lifts(dag))
+        assert all(parts(relifted(lifted)) == parts(lifted) for lifted in listed)
+        assert len({parts(lifted) for lifted in listed}) == len(listed)
+        # The first forgets and the last remembers everything.
+        assert listed[0].dag.children == lift(dag, Forgetful()).dag.children == dag.children
+        assert listed[-1].dag.children == lift(dag, History()).dag.children
+
+
+def test_control_a_lift_with_two_arrivals_swapped_is_not_that_of_its_table() -> None:
+    *_, tree = lifts(DIAMOND)
+    moved = [tuple(row) for row in tree.dag.children]
+    moved[1], moved[2] = moved[2], moved[1]
+    broken = LiftedDAG(
+        tree.base, PointedDAG(tree.dag.labels, tuple(moved)), tree.projection, tree.base_edge
     )
-    assert set(lifted.projection) == set(range(len(lifted.base.labels)))
-    assert lifted.dag.trajectory_count == lifted.base.trajectory_count
+    assert parts(relifted(broken)) != parts(broken)
 
 
 def test_a_lift_that_merges_some_histories_but_not_all_is_drawn() -> None:

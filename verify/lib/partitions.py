@@ -1,4 +1,4 @@
-"""Every deterministic lift of a pointed DAG, and the merges of a lift.
+"""Every deterministic lift of a pointed DAG.
 
 A lift is determined, up to the names of its latents, by which lifted parents of a state arrive
 with equal latents: a set partition per state, chosen in topological order. One block is no memory,
@@ -7,7 +7,7 @@ singletons are the full history. "For every Omega and every phi" is therefore a 
 
 from collections.abc import Hashable, Iterator, Sequence
 from itertools import accumulate, count
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from reference.dag import PointedDAG
 from reference.errors import check_integer
@@ -95,45 +95,3 @@ def set_partitions(items: Sequence[A]) -> Iterator[list[list[A]]]:
         for i, block in enumerate(blocks):
             yield [*blocks[:i], [*block, last], *blocks[i + 1 :]]
         yield [*blocks, [last]]
-
-
-class MergeStatistics(NamedTuple):
-    """The merges of a lift; a lift without merges is the history tree.
-
-    Attributes:
-        copies: for each base node s, the number `n(s)` of its lifts.
-        histories: for each lifted node, the number of histories, paths from `s_o*`, that it stands
-            for; more than one is a merge.
-        merged_arrivals: for each base node that is not terminal, the number of lifted edges into
-            its lifts that share their end with an earlier one; 0 for terminal nodes, which are not
-            lifted.
-        first_merge: the first base node, in topological order, with a merged arrival; `None` if
-            there is none.
-    """
-
-    copies: tuple[int, ...]
-    histories: tuple[int, ...]
-    merged_arrivals: tuple[int, ...]
-    first_merge: int | None
-
-    @property
-    def total(self) -> int:
-        """The number of all merged arrivals."""
-        return sum(self.merged_arrivals)
-
-
-def merge_statistics(lifted: LiftedDAG[Any]) -> MergeStatistics:
-    """Counts copies, histories and merges of a lift, in one pass over its edges.
-
-    Two histories are merged for good where they first arrive in one lifted state, so that a state
-    past a merge stands for several histories with no merged arrival of its own.
-    """
-    base, dag = lifted.base, lifted.dag
-    copies, merged = [0] * len(base.labels), [0] * len(base.labels)
-    for s in lifted.projection:
-        copies[s] += 1
-    for v, row in enumerate(dag.in_edges):
-        if dag.children[v] and row:
-            merged[lifted.projection[v]] += len(row) - 1
-    first = next((s for s, count in enumerate(merged) if count), None)
-    return MergeStatistics(tuple(copies), dag.path_counts, tuple(merged), first)
