@@ -41,8 +41,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     # Also in pyproject.toml, which an installed package does not see.
-    config.addinivalue_line("markers", "claim(label): checks the claim with that label")
-    config.addinivalue_line("markers", "control(label): breaks a hypothesis of that claim")
+    config.addinivalue_line("markers", "claim(*labels): checks the claims with these labels")
+    config.addinivalue_line("markers", "control(*labels): breaks a hypothesis of these claims")
     config.addinivalue_line("markers", "long: takes seconds, and tests more cases")
     config.addinivalue_line("markers", "catches(mistake, file, right, wrong): fails with that edit")
     config.addinivalue_line("markers", "crosscheck(*parts): compares these parts of fast")
@@ -68,7 +68,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     wanted, name = config.getoption("--claim"), collection_path.name
     if wanted is None or not name.startswith("test_"):
         return True if wanted and name == "crosscheck" else None
-    return None if f'("{wanted}")' in read_file(collection_path).decode() else True
+    return None if f'"{wanted}"' in read_file(collection_path).decode() else True
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -76,9 +76,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     kept = []
     for item in items:
         markers = [
-            (kind, marker.args[0])
+            (kind, label)
             for kind in ("claim", "control")
             for marker in item.iter_markers(kind)
+            for label in marker.args
         ]
         # Properties, unlike markers, travel with the report, also from a worker process.
         item.user_properties.extend(markers)

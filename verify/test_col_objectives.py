@@ -160,8 +160,7 @@ def test_a_balanced_policy_has_no_loss_and_no_gradient_and_another_has() -> None
     "self.best_log_z = field.zero - following[0]",
     "self.best_log_z = following[0]",
 )
-@pytest.mark.claim("col:objectives")
-@pytest.mark.claim("cb-tb-loss-identity")
+@pytest.mark.claim("col:objectives", "cb-tb-loss-identity")
 def test_the_losses_are_their_sums_over_trajectories_and_cb_is_twice_tb_at_the_best_log_z(
     scope: Scope,
 ) -> None:
@@ -196,8 +195,7 @@ def test_at_another_log_z_the_losses_differ_and_so_do_their_gradients() -> None:
     assert cb.logits_gradient != pytest.approx([2 * g for g in tb.logits_gradient])
 
 
-@pytest.mark.control("col:objectives")
-@pytest.mark.control("exploratory-policy")
+@pytest.mark.control("col:objectives", "exploratory-policy")
 def test_exploration_of_one_trajectory_gives_no_loss_to_the_wrong_law() -> None:
     # p_E goes to x alone, as any policy it is absolutely continuous; Z = p_B R / p_F = 10/9.
     p_e, p_b = point_mass(FORK, {0: 0}), BackwardPolicy.uniform(FORK, RATIONAL)
@@ -223,8 +221,7 @@ def test_the_least_dag_on_which_an_on_policy_loss_of_zero_is_wrong_has_two_edges
     assert failures == {1: 0, 2: 2, 3: 0}
 
 
-@pytest.mark.control("col:objectives")
-@pytest.mark.control("loss-tv-bound")
+@pytest.mark.control("col:objectives", "loss-tv-bound")
 def test_on_policy_losses_can_vanish_while_the_law_is_wrong() -> None:
     backward = BackwardPolicy.uniform(FORK, FLOAT64)
     for eta in (1e-2, 1e-4, 1e-8, 1e-12):

@@ -119,8 +119,7 @@ def test_summed_residuals_are_what_the_marginal_misses(draw: Draw) -> None:
     check_balanced(balanced, lifted_p_b, rewards, z)
 
 
-@pytest.mark.claim("unnormalised-backward-policy")
-@pytest.mark.claim("def:flows")
+@pytest.mark.claim("unnormalised-backward-policy", "def:flows")
 def test_weights_of_any_mass_give_rewards_times_mass_hence_the_target_iff_mass_is_constant(
     scope: Scope,
 ) -> None:
@@ -156,10 +155,9 @@ def test_weights_of_one_count_paths() -> None:
     assert max(mass(ones)) == 20
 
 
-@pytest.mark.control("unnormalised-backward-policy")
-@pytest.mark.control("col:tb")
-@pytest.mark.control("residual-tv-bound")
-@pytest.mark.control("prop:lifted_balance")
+@pytest.mark.control(
+    "unnormalised-backward-policy", "col:tb", "residual-tv-bound", "prop:lifted_balance"
+)
 def test_with_mass_that_varies_balance_holds_for_the_wrong_law() -> None:
     # p_B = 1 on every edge is a policy on trees only.
     ones = BackwardKernel(TWO_TO_ONE, RATIONAL, [Fraction(1)] * len(TWO_TO_ONE.edges))

@@ -37,8 +37,7 @@ from verify.lib.stochastic_lifts import (
 )
 
 
-@pytest.mark.claim("def:cldag")
-@pytest.mark.claim("forced-visit-measure")
+@pytest.mark.claim("def:cldag", "forced-visit-measure")
 def test_a_lift_by_hand_satisfies_the_repaired_axioms() -> None:
     rows: dict[str, Row] = {"o0": "x0", "o1": {"x0": THIRD, "x1": 2 * THIRD}}
     fair = {"x0": HALF, "x1": HALF}

@@ -35,8 +35,7 @@ def test_a_backward_policy_on_a_triangle_gives_the_policy_by_hand() -> None:
     assert row == {"a": Fraction(1, 5), "x": Fraction(3, 5), "y": Fraction(1, 5)}
 
 
-@pytest.mark.claim("deterministic-mdp")
-@pytest.mark.claim("representational-power")
+@pytest.mark.claim("deterministic-mdp", "representational-power")
 def test_every_backward_policy_and_reward_give_a_policy_that_samples_the_target(
     scope: Scope,
 ) -> None:

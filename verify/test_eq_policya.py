@@ -86,8 +86,7 @@ def test_a_multiplied_mask_is_that_one_only_if_all_blocked_logits_are_positive()
     assert (same, total) == (4 + 4**2 + 4**3 + 4**4, 6 + 6**2 + 6**3 + 6**4)
 
 
-@pytest.mark.control("eq:policya")
-@pytest.mark.control("output_head")
+@pytest.mark.control("eq:policya", "output_head")
 def test_a_multiplied_mask_makes_blocked_actions_certain_or_undefined() -> None:
     first, second, third = multiplied((2.0, -1.0, 0.0), (True, False, False))
     assert (first, second) == (2.0, math.inf)
@@ -105,8 +104,7 @@ def test_weights_of_the_printed_shape_do_not_apply_to_an_embedding() -> None:
     assert (np.ones((actions, d)) @ psi).shape == (actions,)
 
 
-@pytest.mark.claim("eq:policya")
-@pytest.mark.claim("eq:linear_rec")
+@pytest.mark.claim("eq:policya", "eq:linear_rec")
 @pytest.mark.parametrize(("length", "step"), [(4, 1), (5, 2), (4, 3), (2, 4)])
 def test_on_every_history_the_policy_is_the_soft_max_of_w_psi(length: int, step: int) -> None:
     dynamics, b = drawn(length, step, seed=length)
@@ -149,8 +147,7 @@ def test_balls_enclose_the_float_policy() -> None:
     "int(child[1:]) - here - 1]",
     "int(child[1:]) - here]",
 )
-@pytest.mark.claim("prop:lines")
-@pytest.mark.claim("eq:linear_rec")
+@pytest.mark.claim("prop:lines", "eq:linear_rec")
 def test_the_policy_on_the_lift_has_the_law_of_its_log_odds() -> None:
     for seed in range(10):
         dynamics, b = drawn(5, 1, seed)
@@ -217,8 +214,7 @@ def test_histories_share_a_latent_iff_their_sums_agree(scope: Any) -> None:
     scope(f"{count} random dynamics with N <= 6, M <= 3")
 
 
-@pytest.mark.claim("eq:linear_rec")
-@pytest.mark.claim("prop:lines")
+@pytest.mark.claim("eq:linear_rec", "prop:lines")
 def test_with_single_steps_or_without_memory_the_lift_is_the_base() -> None:
     for length, step, memory in ((6, 1, True), (6, 2, False), (6, 3, False)):
         dag = enumerate_dag(lines(length, step))

@@ -54,9 +54,7 @@ def by_name(dag: PointedDAG[Any], values: Any) -> Edges:
     }
 
 
-@pytest.mark.claim("fig:lines")
-@pytest.mark.claim("lines-lift")
-@pytest.mark.claim("misprints")
+@pytest.mark.claim("fig:lines", "lines-lift", "misprints")
 def test_lines_is_a_pointed_dag_with_the_printed_edges_and_a_tree_iff_steps_are_single(
     scope: Any,
 ) -> None:

@@ -108,8 +108,7 @@ def test_no_kernel_on_a_lift_with_memory_is_markovian_and_yet_optima_are(scope: 
     scope(f"{scope.walked}: the kernel form fails on all {remembering} with memory")
 
 
-@pytest.mark.claim("fig:setsa")
-@pytest.mark.claim("markovian-optimum")
+@pytest.mark.claim("fig:setsa", "markovian-optimum")
 def test_by_hand_a_kernel_that_depends_on_memory_with_an_optimum_that_does_not() -> None:
     # p~_B(a|c) = 1/3: p_B at the lifts of c is all of a, or all of b; given x it is (1/3, 2/3).
     lifted = lift(DIAMOND, History())

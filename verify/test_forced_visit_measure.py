@@ -61,11 +61,9 @@ def test_no_lift_satisfies_1_2_4_and_not_forced_nu_or_reachability(scope: Any) -
     scope(f"{len(mutated_lifts())} lifts with rows moved, {len(applied)} of which satisfy them")
 
 
-@pytest.mark.claim("lemma:abs")
-@pytest.mark.claim("lemma:trajs")
-@pytest.mark.claim("lemma:abbs")
-@pytest.mark.claim("backward_absorption")
-@pytest.mark.claim("forced-visit-measure")
+@pytest.mark.claim(
+    "lemma:abs", "lemma:trajs", "lemma:abbs", "backward_absorption", "forced-visit-measure"
+)
 @given(strategies.pointed_dags(4), st.integers(1, 3), st.randoms(use_true_random=False))
 def test_the_lemmas_hold_for_one_to_three_latents(
     dag: PointedDAG[int], size: int, rng: random.Random

@@ -65,8 +65,7 @@ def absorption_from_every_terminal(lift: StochasticLift) -> Lemma:
     )
 
 
-@pytest.mark.claim("lemma:abbs")
-@pytest.mark.claim("backward_absorption")
+@pytest.mark.claim("lemma:abbs", "backward_absorption")
 def test_backward_absorption_on_a_triangle_and_on_a_chain_by_hand() -> None:
     x, lift = (2, 0), triangle()
     assert [mass(power(lift.kappa_b, n), x, lift.initial) for n in (1, 2, 3)] == [HALF, 1, 1]
@@ -75,8 +74,7 @@ def test_backward_absorption_on_a_triangle_and_on_a_chain_by_hand() -> None:
     assert [mass(power(lift.kappa_b, n), x, lift.initial) for n in (1, 2, 3)] == [0, 1, 1]
 
 
-@pytest.mark.claim("lemma:abbs")
-@pytest.mark.claim("backward_absorption")
+@pytest.mark.claim("lemma:abbs", "backward_absorption")
 def test_backward_absorption_step_by_step_on_every_small_dag(scope: Any) -> None:
     for lift in small_lifts():
         verdict, n = backward_absorption_lasts(lift), longest(lift.dag)
@@ -91,8 +89,7 @@ def test_backward_absorption_step_by_step_on_every_small_dag(scope: Any) -> None
     scope(described())
 
 
-@pytest.mark.claim("lemma:abbs")
-@pytest.mark.claim("backward_absorption")
+@pytest.mark.claim("lemma:abbs", "backward_absorption")
 def test_no_lift_satisfies_the_hypotheses_of_backward_absorption_and_not_its_conclusion(
     scope: Any,
 ) -> None:
@@ -122,8 +119,7 @@ def test_a_taboo_composition_loses_mass_so_that_a_step_of_the_printed_proof_fail
     assert power(lift.kappa_b, 2)[2, 0] == {(0, 0): ONE}
 
 
-@pytest.mark.control("lemma:abbs")
-@pytest.mark.control("backward_absorption")
+@pytest.mark.control("lemma:abbs", "backward_absorption")
 def test_from_every_terminal_it_is_false_if_a_null_terminal_is_not_left() -> None:
     lift = waits_in_a_null_terminal()
     assert failing(lift) == ["full_support"]
@@ -145,8 +141,7 @@ def test_absorbing_almost_surely_is_not_enough_without_absolute_continuity() -> 
     assert mass(power(lift.kappa_b, 3), x, lift.initial) == 3 * QUARTER
 
 
-@pytest.mark.control("lemma:abbs")
-@pytest.mark.control("backward_absorption")
+@pytest.mark.control("lemma:abbs", "backward_absorption")
 def test_backward_absorption_and_its_lasting_need_each_hypothesis() -> None:
     for lemma in (backward_absorption_at_horizon, backward_absorption_lasts):
         check_fails_without(lemma, "duality", stuck_backward())
@@ -167,8 +162,7 @@ def test_absorption_at_the_horizon_need_not_last_without_absolute_continuity() -
     assert [mass(kernel, (1, 0), lift.initial) for kernel in powers] == [1, 1, HALF]
 
 
-@pytest.mark.control("lemma:abbs")
-@pytest.mark.control("backward_absorption")
+@pytest.mark.control("lemma:abbs", "backward_absorption")
 def test_on_every_small_dag_a_backward_chain_that_turns_back_is_not_absorbed() -> None:
     for lift in small_lifts():
         x = (lift.dag.terminals[-1], 0)

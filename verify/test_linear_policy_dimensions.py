@@ -47,8 +47,7 @@ def test_one_state_by_hand() -> None:
     assert counted(LinearLines.of([1])) == ((2, 1, 1, 1), (2, 1, 1, 1))
 
 
-@pytest.mark.claim("prop:lines")
-@pytest.mark.claim("linear-policy-dimensions")
+@pytest.mark.claim("prop:lines", "linear-policy-dimensions")
 def test_on_every_small_embedding_the_readings_compare_as_proved(scope: Any) -> None:
     larger = []
     for length, d, entries in (
@@ -256,8 +255,7 @@ def test_two_features_reach_the_span_iff_memory_adds_at_most_two_dimensions(scop
     scope(f"{scope.count} psi with d = 2, N >= 5, of which {missed} do not reach all")
 
 
-@pytest.mark.control("linear-policy-dimensions")
-@pytest.mark.control("prop:lines")
+@pytest.mark.control("linear-policy-dimensions", "prop:lines")
 def test_five_states_and_two_features_suffice_for_log_odds_that_are_not_reached() -> None:
     lines = LinearLines.of([1, 0], [1, 0], [0, 1], [1, 0], [0, 1])
     # C + span H is everything.

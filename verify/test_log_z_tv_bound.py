@@ -67,8 +67,7 @@ def on_fork(p: Fraction, m: Fraction) -> Laws:
     return Laws([p, 1 - p], [m, 1 - m])
 
 
-@pytest.mark.claim("log-z-tv-bound")
-@pytest.mark.claim("target-sample-tv-bound")
+@pytest.mark.claim("log-z-tv-bound", "target-sample-tv-bound")
 def test_the_means_enclose_the_distance_on_every_small_lift(scope: Scope) -> None:
     missed = 0
     for instance in scope.over(instances()):

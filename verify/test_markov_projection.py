@@ -72,8 +72,7 @@ def gated(*at_c: tuple[float, float]) -> tuple[LiftedDAG[str], ForwardPolicy[Fra
     "through[below] = through[below] + visits[node] * forward.values[edge]",
     "through[below] = through[below] + forward.values[edge]",
 )
-@pytest.mark.claim("markov-projection")
-@pytest.mark.claim("fig:flows:m")
+@pytest.mark.claim("markov-projection", "fig:flows:m")
 def test_flows_of_a_multi_gated_network_are_those_of_its_markov_projection(scope: Scope) -> None:
     path_dependent = 0
     for draw in scope.over(all_small_lifts()):
@@ -167,8 +166,7 @@ def test_a_lift_adds_laws_on_trajectories_iff_a_state_with_a_choice_has_two_lift
     scope(f"{scope.walked}: {adding} have more laws on trajectories, none has more on X")
 
 
-@pytest.mark.control("markov-projection")
-@pytest.mark.control("fig:flows:m")
+@pytest.mark.control("markov-projection", "fig:flows:m")
 def test_the_unweighted_average_over_lifts_changes_the_terminal_law() -> None:
     lifted, forward = gated((1, 0), (0, 1))
     averaged = [Fraction(0)] * len(DIAMOND.edges)

@@ -184,8 +184,7 @@ def pair(first: int, second: int) -> Rewards:
     return Fraction(first), Fraction(second)
 
 
-@pytest.mark.claim("prop:apx:dist")
-@pytest.mark.claim("assumption:targets")
+@pytest.mark.claim("prop:apx:dist", "assumption:targets")
 def test_two_clients_on_a_fork_by_hand() -> None:
     clients = [on_fork(pair(1, 2)), on_fork(pair(3, 1))]
     # (1/3, 2/3) and (3/4, 1/4) multiply to (3/12, 2/12).
@@ -244,8 +243,7 @@ def test_streaming_balance_carries_the_law_whatever_each_step_remembers(scope: S
     scope("30 each of 2, 3 and 4 steps with lifts of their own, 5 states")
 
 
-@pytest.mark.claim("assumption:targets")
-@pytest.mark.claim("prop:apx:dist")
+@pytest.mark.claim("assumption:targets", "prop:apx:dist")
 def test_factors_may_vanish_if_their_product_does_not_everywhere() -> None:
     rng, lifted = random.Random(4), lift(DIAMOND, History())
     rewards = [pair(0, 2), pair(3, 5)]
@@ -323,8 +321,7 @@ def test_where_the_printed_denominator_is_defined_any_law_passes() -> None:
     assert marginal(wrong.forward) == (Fraction(9, 10), Fraction(1, 10))
 
 
-@pytest.mark.control("prop:apx:dist")
-@pytest.mark.control("prop:apx:sm")
+@pytest.mark.control("prop:apx:dist", "prop:apx:sm")
 def test_a_client_or_a_step_with_a_zero_of_p_b_lets_a_wrong_law_pass() -> None:
     dag = pointed_dag({"o": ["a", "b"], "a": ["c"], "b": ["c", "y"], "c": ["x"], "x": [], "y": []})
     lifted = lift(dag, Forgetful())

@@ -69,8 +69,7 @@ def check_copied(
     return visits == [f / z for f in flow]
 
 
-@pytest.mark.claim("prop:lifted_balance")
-@pytest.mark.claim("def:flows")
+@pytest.mark.claim("prop:lifted_balance", "def:flows")
 def test_the_flow_is_the_unnormalised_probability_of_each_lifted_state_by_hand() -> None:
     dag = lift(DIAMOND, History()).dag
     p_b = BackwardPolicy.uniform(dag, RATIONAL)
@@ -88,8 +87,7 @@ def test_the_flow_is_the_unnormalised_probability_of_each_lifted_state_by_hand()
     "state_flow[v] * backward.values[edge]",
     "state_flow[u] * backward.values[edge]",
 )
-@pytest.mark.claim("prop:lifted_balance")
-@pytest.mark.claim("def:flows")
+@pytest.mark.claim("prop:lifted_balance", "def:flows")
 def test_balance_of_every_edge_gives_the_law_of_every_state_of_every_lift(scope: Scope) -> None:
     # Edges suffice: test_prop_lifted_balance_symbolic.py adds their residuals up to all others.
     trivial = unvisited = 0
@@ -138,8 +136,7 @@ def test_a_flow_takes_any_value_inside_and_the_rewards_at_terminals() -> None:
     assert vanish(subtb_residuals(p_f, p_b, flow, REWARDS))
 
 
-@pytest.mark.control("prop:lifted_balance")
-@pytest.mark.control("def:flows")
+@pytest.mark.control("prop:lifted_balance", "def:flows")
 def test_a_copied_base_policy_is_right_at_terminals_and_wrong_inside() -> None:
     lifted = lift(DIAMOND, History())
     kernel = BackwardPolicy.uniform(DIAMOND, RATIONAL).on(lifted)
@@ -159,8 +156,7 @@ def test_a_copied_base_policy_is_right_at_terminals_and_wrong_inside() -> None:
     "inflow[v] = inflow[v] + state_flow[u] * value",
     "inflow[v] = inflow[v] + state_flow[v] * value",
 )
-@pytest.mark.control("prop:lifted_balance")
-@pytest.mark.control("def:flows")
+@pytest.mark.control("prop:lifted_balance", "def:flows")
 def test_one_changed_flow_breaks_each_condition() -> None:
     for dag in (lifted.dag for base in pointed_dags(4) for lifted in lifts(base)):
         p_b, rewards = BackwardPolicy.uniform(dag, RATIONAL), (Fraction(1),) * len(dag.terminals)

@@ -83,8 +83,7 @@ def test_the_marginal_is_a_law_for_all_policies(all_lifts: Iterator[LiftedDAG[in
         assert field.sum(marginal(forward)) == field.one
 
 
-@pytest.mark.claim("col:tb")
-@pytest.mark.claim("unnormalised-backward-policy")
+@pytest.mark.claim("col:tb", "unnormalised-backward-policy")
 def test_tb_residuals_add_up_to_what_the_marginal_misses_for_all_weights_on_the_edges(
     all_lifts: Iterator[LiftedDAG[int]],
 ) -> None:
@@ -131,8 +130,7 @@ def test_db_residuals_add_up_to_subtb_residuals_for_all_policies_and_flows(
             assert telescoped[path] == residual
 
 
-@pytest.mark.claim("prop:lifted_balance")
-@pytest.mark.claim("def:flows")
+@pytest.mark.claim("prop:lifted_balance", "def:flows")
 def test_subtb_residuals_from_the_start_add_up_to_what_visits_and_detailed_balance_miss(
     all_lifts: Iterator[LiftedDAG[int]],
 ) -> None:
@@ -185,8 +183,7 @@ def test_a_copied_base_policy_has_mass_one_at_terminals_and_over_the_lifts_of_ea
         assert all(total == field.one for total in over)
 
 
-@pytest.mark.claim("col:objectives")
-@pytest.mark.claim("cb-tb-loss-identity")
+@pytest.mark.claim("col:objectives", "cb-tb-loss-identity")
 def test_the_cb_loss_is_twice_the_best_tb_loss_for_all_explorations_and_log_ratios(
     all_lifts: Iterator[LiftedDAG[int]],
 ) -> None:
@@ -208,8 +205,7 @@ def test_the_cb_loss_is_twice_the_best_tb_loss_for_all_explorations_and_log_rati
         assert cb == variance + variance
 
 
-@pytest.mark.control("cb-tb-loss-identity")
-@pytest.mark.control("col:objectives")
+@pytest.mark.control("cb-tb-loss-identity", "col:objectives")
 def test_without_normalised_exploration_the_cb_loss_is_not_twice_the_variance() -> None:
     field = Polynomials("p q v w")
     p, q, v, w = field.symbols
@@ -223,8 +219,7 @@ def test_without_normalised_exploration_the_cb_loss_is_not_twice_the_variance() 
     assert excess(p, q) != field.zero
 
 
-@pytest.mark.control("col:tb")
-@pytest.mark.control("unnormalised-backward-policy")
+@pytest.mark.control("col:tb", "unnormalised-backward-policy")
 def test_with_free_weights_the_marginal_misses_by_their_mass() -> None:
     forward, kernel, rewards, z = free_kernel(lift(DIAMOND, History()))
     total = summed(tb_residuals(forward, kernel, rewards, z), forward)

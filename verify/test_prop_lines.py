@@ -75,8 +75,7 @@ def test_the_strict_inequality_between_spans_of_laws_fails_from_one_state_on() -
     assert spans == [1, 2]
 
 
-@pytest.mark.control("prop:lines")
-@pytest.mark.control("linear-policy-dimensions")
+@pytest.mark.control("prop:lines", "linear-policy-dimensions")
 def test_with_equal_entries_of_b_memory_leaves_a_single_law() -> None:
     model = replace(LinearLines.of([1], [2], [3]), delta=Fraction(0))
     markovian, path = (model.computed_dimensions(f) for f in FAMILIES)

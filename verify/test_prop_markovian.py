@@ -72,8 +72,7 @@ def check_repaired_where_visited(draw: Draw) -> int:
     return differing
 
 
-@pytest.mark.claim("prop:markovian")
-@pytest.mark.claim("copied-backward-policy")
+@pytest.mark.claim("prop:markovian", "copied-backward-policy")
 def test_the_printed_hypothesis_holds_on_a_small_lift_iff_the_lift_is_trivial(scope: Scope) -> None:
     remembering = 0
     for draw in scope.over(all_small_lifts(larger=FLINT)):
@@ -159,9 +158,7 @@ def test_where_the_backward_policy_vanishes_the_forward_policy_may_depend_on_the
     assert rows == [[1, 0], [0, 1]]
 
 
-@pytest.mark.control("prop:markovian")
-@pytest.mark.control("markovian-optimum")
-@pytest.mark.control("fig:setsa")
+@pytest.mark.control("prop:markovian", "markovian-optimum", "fig:setsa")
 def test_a_backward_law_that_depends_on_the_terminal_gives_a_path_dependent_policy() -> None:
     lifted, rewards = lift(DIAMOND, History()), (Fraction(1), Fraction(1))
     p_b = preferring_one_way_to_each_end(lifted)

@@ -78,8 +78,7 @@ def test_the_matching_by_hand() -> None:
     assert first(policies, problem) == EVERYTHING
 
 
-@pytest.mark.claim("prop:temporal_gnns")
-@pytest.mark.claim("fig:graphssgb")
+@pytest.mark.claim("prop:temporal_gnns", "fig:graphssgb")
 @pytest.mark.parametrize("name", ["matching", "paths", "marked", "paper"])
 def test_with_path_features_the_target_is_attained_exactly(name: str) -> None:
     for t in TENTHS:
@@ -155,8 +154,7 @@ def test_from_the_empty_graph_every_gate_by_size_gains_somewhere_unless_it_is_co
         assert (True in gains) == (len(set(values)) > 1)
 
 
-@pytest.mark.control("prop:temporal_gnns")
-@pytest.mark.control("prop:temporal_gnns.text")
+@pytest.mark.control("prop:temporal_gnns", "prop:temporal_gnns.text")
 @pytest.mark.parametrize("name", ["matching", "paths", "mirrored"])
 def test_a_constant_gate_gains_nothing_from_an_empty_start(name: str) -> None:
     problem = FORKS[name]()
@@ -200,8 +198,7 @@ def test_a_gain_needs_no_second_history_and_four_nodes_are_enough(
 
 
 @pytest.mark.claim("prop:temporal_gnns")
-@pytest.mark.control("eq:graphss")
-@pytest.mark.control("fig:graphssgb")
+@pytest.mark.control("eq:graphss", "fig:graphssgb")
 def test_features_that_tell_the_edges_apart_make_path_features_needless() -> None:
     t = Fraction(9, 10)
     fork = EdgeAddition.matching(t)

@@ -109,8 +109,7 @@ def test_masses_other_than_one_widen_the_bound_by_their_ratio() -> None:
     "return below if field.positive(below - above) else above",
     "return above if field.positive(below - above) else below",
 )
-@pytest.mark.claim("residual-tv-bound")
-@pytest.mark.claim("one-sided-tv-bound")
+@pytest.mark.claim("residual-tv-bound", "one-sided-tv-bound")
 def test_residuals_bound_the_total_variation_on_every_small_lift(scope: Scope) -> None:
     for instance in scope.over(instances()):
         p_f, mu = instance.laws()

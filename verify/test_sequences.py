@@ -13,8 +13,7 @@ def lifted_states(dag: PointedDAG[Any]) -> int:
     return len(lift(dag, History()).dag.labels)
 
 
-@pytest.mark.claim("sequences")
-@pytest.mark.claim("trees")
+@pytest.mark.claim("sequences", "trees")
 def test_appended_sequences_form_a_tree_on_which_the_whole_history_adds_nothing(scope: Any) -> None:
     # With the whole history for a latent; every other latent is a function of it.
     tasks: list[Any] = [
@@ -28,8 +27,7 @@ def test_appended_sequences_form_a_tree_on_which_the_whole_history_adds_nothing(
     scope(f"{len(tasks)} tasks: up to 4 letters and length 4, 6 bits in words")
 
 
-@pytest.mark.control("sequences")
-@pytest.mark.control("trees")
+@pytest.mark.control("sequences", "trees")
 @pytest.mark.parametrize(
     ("task", "states", "lifted"),
     [

@@ -161,8 +161,7 @@ def test_networks_with_path_features_are_equivariant_if_the_gate_is_invariant() 
                     assert class_of[relabelled, moved] == c
 
 
-@pytest.mark.claim("symmetry-ties-terminals")
-@pytest.mark.claim("eq:graphss")
+@pytest.mark.claim("symmetry-ties-terminals", "eq:graphss")
 @pytest.mark.parametrize("remembers", [False, True])
 def test_isomorphic_graphs_are_tied_on_the_lattice_of_all_graphs(remembers: bool) -> None:
     problem = lattice(4, 3)

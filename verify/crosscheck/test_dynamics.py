@@ -323,13 +323,18 @@ def evaluate(name: str) -> Evaluated:
     "scale**2 * (looped @ states)",
     only="graphs, markovian",
 )
-@pytest.mark.crosscheck("fast.dynamics.graph_networks.GCNNetwork")
-@pytest.mark.crosscheck("fast.dynamics.graph_networks.TemporalGCNNetwork")
-@pytest.mark.crosscheck("fast.dynamics.graph_networks.EdgeScorer")
-@pytest.mark.crosscheck("fast.dynamics.arc_scorer.ArcScorer")
-@pytest.mark.crosscheck("fast.dynamics.linear.Linear", "fast.dynamics.linear.LinearMarkov")
-@pytest.mark.crosscheck("fast.dynamics.latent_matrix", "fast.dynamics.links")
-@pytest.mark.crosscheck("fast.dynamics.rotations", "fast.dynamics.heads")
+@pytest.mark.crosscheck(
+    "fast.dynamics.graph_networks.GCNNetwork",
+    "fast.dynamics.graph_networks.TemporalGCNNetwork",
+    "fast.dynamics.graph_networks.EdgeScorer",
+    "fast.dynamics.arc_scorer.ArcScorer",
+    "fast.dynamics.linear.Linear",
+    "fast.dynamics.linear.LinearMarkov",
+    "fast.dynamics.latent_matrix",
+    "fast.dynamics.links",
+    "fast.dynamics.rotations",
+    "fast.dynamics.heads",
+)
 @pytest.mark.parametrize("name", CASES)
 def test_the_equations_hold_literally_unrolled_and_step_by_step(name: str) -> None:
     evaluated = evaluate(name)

@@ -207,8 +207,9 @@ def choices_along(forward: GaussianForward, tau: Sequence[int], path: Sequence[F
     "fast.stochastic.densities.mean_vector",
     "fast.stochastic.densities.covariance_factor",
     "fast.stochastic.densities.log_normal",
+    "fast.stochastic.densities.Normal",
+    "fast.stochastic.densities.Mixture",
 )
-@pytest.mark.crosscheck("fast.stochastic.densities.Normal", "fast.stochastic.densities.Mixture")
 def test_densities_are_those_of_scipy() -> None:
     rng = np.random.default_rng(0)
     w = rng.normal(size=(4, 5, 3))
@@ -310,8 +311,7 @@ def test_a_policy_is_the_one_written_by_hand() -> None:
     "log_reward = log_reward + target.log_density(latents[:, -1])",
     "log_reward = log_reward + 0.0 * target.log_density(latents[:, -1])",
 )
-@pytest.mark.crosscheck("fast.stochastic.trajectories")
-@pytest.mark.crosscheck("fast.stochastic.training.stochastic_loss")
+@pytest.mark.crosscheck("fast.stochastic.trajectories", "fast.stochastic.training.stochastic_loss")
 def test_latents_and_residuals_are_those_of_the_reference() -> None:
     instance = lines(3, 2)
     target, by_hand = target_of(instance)
@@ -369,8 +369,10 @@ def quadrature(policy: StochasticPolicy, instance: Instance) -> Floats:
     return np.array(law.probabilities) / sum(law.probabilities)
 
 
-@pytest.mark.crosscheck("fast.stochastic.trajectories.sample_latent_trajectories")
-@pytest.mark.crosscheck("fast.stochastic.trajectories.draw_noise")
+@pytest.mark.crosscheck(
+    "fast.stochastic.trajectories.sample_latent_trajectories",
+    "fast.stochastic.trajectories.draw_noise",
+)
 def test_the_sampled_marginal_is_that_of_quadrature() -> None:
     instance = lines(3, 2)
     policy = random_policy(instance, 1)
@@ -383,8 +385,7 @@ def test_the_sampled_marginal_is_that_of_quadrature() -> None:
         assert excess(counts, law.samples * quadrature(other, instance)) > 1
 
 
-@pytest.mark.crosscheck("fast.laws.paths.rollout")
-@pytest.mark.crosscheck("fast.stochastic.trajectories.rollout_latents")
+@pytest.mark.crosscheck("fast.laws.paths.rollout", "fast.stochastic.trajectories.rollout_latents")
 def test_a_rollout_has_the_residuals_of_its_pairs_and_the_reward_of_its_states() -> None:
     instance, key = lines(3, 2), jax.random.key(0)
     policy = random_policy(instance, 1, mu=(MEAN,), covariance=(VARIANCE,))

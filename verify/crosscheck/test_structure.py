@@ -59,9 +59,10 @@ def observed(environment: StructureEnvironment, history: tuple[tuple[int, int], 
 
 
 @pytest.mark.crosscheck(
-    "fast.dynamics.arc_scorer.ArcScorer.adjacency", "fast.dynamics.arc_scorer.ArcScorer.degree"
+    "fast.dynamics.arc_scorer.ArcScorer.adjacency",
+    "fast.dynamics.arc_scorer.ArcScorer.degree",
+    "fast.dynamics.graph_networks.scorer_of",
 )
-@pytest.mark.crosscheck("fast.dynamics.graph_networks.scorer_of")
 def test_a_network_reads_the_edges_of_a_dag_with_their_directions(
     environment: StructureEnvironment,
 ) -> None:

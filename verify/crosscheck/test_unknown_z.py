@@ -50,8 +50,9 @@ def chosen(instance: Any, law: list[Fraction], i: int) -> Fraction:
     return RATIONAL.sum(p for x, p in zip(instance.ends, law, strict=True) if x.chosen[i])
 
 
-@pytest.mark.crosscheck("fast.measure.expectations.summed_expectations")
-@pytest.mark.crosscheck("fast.measure.expectations.features_of")
+@pytest.mark.crosscheck(
+    "fast.measure.expectations.summed_expectations", "fast.measure.expectations.features_of"
+)
 def test_summed_expectations_are_the_probabilities_of_the_variables(instance: Any) -> None:
     features = features_of(instance.problem)
     assert features is not None
@@ -80,8 +81,9 @@ def test_quantities_of_graphs_are_their_edges_by_name() -> None:
     assert problem.quantities(graph) == {f"{u} -> {v}": (u, v) in graph.edges for u, v in edges}
 
 
-@pytest.mark.crosscheck("fast.measure.expectations.drawn_expectations")
-@pytest.mark.crosscheck("fast.measure.weights.normalised")
+@pytest.mark.crosscheck(
+    "fast.measure.expectations.drawn_expectations", "fast.measure.weights.normalised"
+)
 def test_drawn_expectations_are_of_the_sampler_and_weighted_ones_of_the_target(
     instance: Any, uniform: Policy
 ) -> None:

@@ -54,10 +54,12 @@ def _marked_in(file: str, tree: ast.Module) -> Iterator[Marked]:
             for decorator in node.decorator_list:
                 match decorator:
                     case ast.Call(
-                        func=ast.Attribute(attr="claim" | "control" as kind),
-                        args=[ast.Constant(value=str(claim))],
+                        func=ast.Attribute(attr="claim" | "control" as kind), args=labels
                     ):
-                        yield Marked(file, node.name, kind, claim)
+                        yield from (
+                            Marked(file, node.name, kind, ast.literal_eval(label))
+                            for label in labels
+                        )
 
 
 def files_of_tests(claim: Claim) -> list[str]:
