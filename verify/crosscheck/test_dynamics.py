@@ -323,6 +323,13 @@ def evaluate(name: str) -> Evaluated:
     "scale**2 * (looped @ states)",
     only="graphs, markovian",
 )
+@pytest.mark.catches(
+    "The gate of the path features is evaluated at the graph that already has the edge.",
+    "fast/dynamics/graph_networks.py",
+    "latent.m + self._alpha(latent.adjacency) * new, adjacency)",
+    "latent.m + self._alpha(adjacency) * new, adjacency)",
+    only="graphs, temporal",
+)
 @pytest.mark.crosscheck(
     "fast.dynamics.graph_networks.GCNNetwork",
     "fast.dynamics.graph_networks.TemporalGCNNetwork",

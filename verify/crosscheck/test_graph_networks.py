@@ -14,7 +14,6 @@ import numpy.typing as npt
 import optax
 import pytest
 from jax import lax
-from scipy.special import softmax
 
 from fast.balance.losses import tb
 from fast.balance.steps import Steps, evaluate
@@ -157,43 +156,18 @@ def logits(instance: Instance, name: str) -> Floats:
     only="matching",
 )
 @pytest.mark.crosscheck("fast.environments.graphs.adjacency_matrix")
-def test_graphs_are_observed_as_their_adjacency_matrices(fork: Instance) -> None:
+def test_graphs_are_observed_as_their_adjacency_matrices_to_which_actions_add_their_edges(
+    fork: Instance,
+) -> None:
     n = len(fork.problem.features)
     for label, row in zip(fork.enumeration.dag.labels, fork.enumeration.observations, strict=True):
         expected = [[(min(i, j), max(i, j)) in label.edges for j in range(n)] for i in range(n)]
         assert row.reshape(n, n).tolist() == expected
         assert adjacency_matrix(label.edges, n).tolist() == expected
-
-
-def test_actions_add_the_edges_that_the_environment_names(fork: Instance) -> None:
     labels, child = fork.enumeration.dag.labels, fork.enumeration.child
     for u, a in np.argwhere(child >= 0):
         (added,) = set(labels[child[u, a]].edges) - set(labels[u].edges)
         assert added == fork.environment.edges[a]
-
-
-@pytest.mark.catches(
-    "The gate of the path features is evaluated at the graph that already has the edge.",
-    "fast/dynamics/graph_networks.py",
-    "latent.m + self._alpha(latent.adjacency) * new, adjacency)",
-    "latent.m + self._alpha(adjacency) * new, adjacency)",
-    only="paper-temporal",
-)
-@pytest.mark.parametrize("name", DYNAMICS)
-def test_the_latent_is_that_of_the_reference(name: str, fork: Instance) -> None:
-    network = member(random_networks(name, fork.environment, 1), 0)
-    dynamics = DYNAMICS[name](fork.problem)
-    n, labels = len(fork.problem.features), fork.enumeration.dag.labels
-    for path in fork.histories:
-        latent, expected = network.initial(), dynamics.initial
-        for node in path[1:]:
-            latent = network.advance(latent, jnp.asarray(fork.enumeration.observations[node]))
-            expected = dynamics.advance(labels[node], expected)
-        # Sums of at most five numbers of at most ten, in float32.
-        assert np.abs(latent.m - np.array([float(m) for m in expected.m])).max() <= 1e-5
-        edges = {(i, j) for i, j in np.argwhere(np.asarray(latent.adjacency)).tolist() if i < j}
-        assert edges == set(expected.graph.edges)
-        assert latent.adjacency.shape == (n, n)
 
 
 # What the networks tell apart
@@ -382,45 +356,6 @@ def test_a_temporal_network_that_ignores_m_is_markovian(layer: str, paper: Insta
     # Control: with its own weights it is not.
     others = unroll(paper, float64_networks(f"temporal{layer}", paper))
     assert np.abs(ours - others).max() >= APART * np.abs(ours).max()
-
-
-# The terminal law
-
-
-def terminal_laws(instance: Instance, name: str) -> Floats:
-    """`p_T` of random networks, summed over all histories; shape (networks, terminals)."""
-    values, enumeration = logits(instance, name), instance.enumeration
-    reach: dict[Path, Floats] = {(0,): np.ones(len(values))}
-    law = np.zeros((len(values), len(enumeration.dag.labels)))
-    for row, path in enumerate(instance.histories):
-        legal = enumeration.child[path[-1]] >= 0
-        p_f = softmax(values[:, row, legal], axis=1)
-        for p, child in zip(p_f.T, enumeration.child[path[-1], legal], strict=True):
-            reach[*path, int(child)] = reach[path] * p
-            law[:, child] += reach[path] * p
-    return law[:, enumeration.dag.terminals]
-
-
-@pytest.mark.parametrize(
-    ("name", "fork_name", "is_stuck"),
-    [
-        # At 1/2, so that the TV is |alpha - 1/2| as printed, whatever the weights.
-        *((name, fork, True) for name in ("markovian", "markovian, graphconv") for fork in FORKS),
-        ("temporal", "mirrored", True),
-        ("temporal, constant", "matching", True),
-        *(("temporal", fork, False) for fork in FORKS if fork != "mirrored"),
-    ],
-)
-def test_laws_are_stuck_at_a_half_exactly_where_classes_or_a_constant_gate_tie(
-    name: str, fork_name: str, is_stuck: bool
-) -> None:
-    law = terminal_laws(make_instance(FORKS[fork_name]), name)
-    if is_stuck:
-        assert np.abs(law - 1 / 2).max() <= 1e-12
-    else:
-        # Control: random weights lie on both sides.
-        assert law[:, 0].min() < 1 / 2 - APART
-        assert law[:, 0].max() > 1 / 2 + APART
 
 
 # Training
