@@ -358,7 +358,7 @@ def moved(small: Small, step: float) -> Sampler:
     only="log_variance",
 )
 @pytest.mark.long
-@pytest.mark.crosscheck("fast.training.step.loss_and_gradient")
+@pytest.mark.crosscheck("fast.training.step.loss_and_gradient", "fast.balance.loss.TrajectoryLoss")
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_loss_has_the_value_and_gradient_of_the_one_written_by_hand(
     small: Small, loss: str

@@ -314,23 +314,6 @@ def test_a_loss_as_an_object_is_the_function_with_its_options(name: str) -> None
         assert (abs(value - values[-1]) < 1e-6) == (CASES[other] == loss)
 
 
-@pytest.mark.crosscheck("fast.balance.loss.TrajectoryLoss")
-@pytest.mark.parametrize("name", OF_STEPS)
-def test_a_batch_estimates_log_z_by_the_parameter_the_flow_or_the_best_constant(name: str) -> None:
-    loss, given = CASES[name], arguments("tb", 0)
-    assert isinstance(loss, TrajectoryLoss)
-    with jax.enable_x64(True):
-        estimate = float(loss.estimate_log_z(**cast(given, "float64")))
-    expected = {
-        "tb": given["log_z"],
-        "log_variance": -np.mean(by_hand.log_ratio(given["steps"])),
-    }.get(name.partition(",")[0], given["steps"].log_flow[0, 0])
-    assert estimate == pytest.approx(float(expected), rel=TOLERANCE["float64"])
-    # What a loss asks for beside the terms is nothing, unless it says so.
-    instance = make_instance("lines")
-    assert loss.context(instance.environment, None) == ()  # type: ignore[arg-type]
-
-
 @pytest.mark.crosscheck("fast.balance.flow_matching.FlowMatching")
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_flow_matching_averages_the_penalties_of_its_residuals(penalty: PenaltyName) -> None:
