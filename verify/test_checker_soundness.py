@@ -29,18 +29,14 @@ def instances(every: int) -> Iterator[tuple[ForwardPolicy[Fraction], tuple[Fract
         yield ForwardPolicy.from_weights(dag, RATIONAL, weights), rewards
 
 
-def by_paths(forward: ForwardPolicy[Fraction], rewards: tuple[Fraction, ...]) -> Fraction:
-    """TV of the law of ends, summed over the list of all trajectories."""
-    return total_variation(marginal_by_trajectories(forward), normalize(rewards))
-
-
 @pytest.mark.claim("checker-soundness")
 def test_a_certificate_is_accepted_iff_its_claim_is_the_distance(
     tmp_path: Path, scope: Scope
 ) -> None:
     path = tmp_path / "lift.cert"
     for forward, rewards in scope.over(instances(every=7)):
-        tv = by_paths(forward, rewards)
+        # By the list of all trajectories.
+        tv = total_variation(marginal_by_trajectories(forward), normalize(rewards))
         assert write_certificate(path, forward, rewards).value == tv
         text = path.read_text()
         assert check_certificate(path).accepted

@@ -33,24 +33,6 @@ from verify.lib.scopes import Draw, Scope, all_small_lifts, balanced_with
 from verify.lib.small_scope import lifts, pointed_dags
 
 
-def check_identity(
-    forward: ForwardPolicy[Fraction],
-    backward: BackwardKernel[Fraction],
-    rewards: tuple[Fraction, ...],
-    z: Fraction,
-) -> None:
-    """Summed residuals are what the marginal misses; the corollary is the case of residual 0."""
-    dag = forward.dag
-    total = dict.fromkeys(dag.terminals, Fraction(0))
-    for tau, residual in tb_residuals(forward, backward, rewards, z):
-        total[dag.end(tau)] += residual
-    expected = [
-        z * p - reward * b
-        for p, reward, b in zip(marginal(forward), rewards, mass(backward), strict=True)
-    ]
-    assert list(total.values()) == expected
-
-
 def check_balanced(
     forward: ForwardPolicy[T], backward: BackwardKernel[T], rewards: tuple[T, ...], z: T
 ) -> None:
@@ -114,7 +96,13 @@ def test_summed_residuals_are_what_the_marginal_misses(draw: Draw) -> None:
     lifted, rewards = draw.lifted, draw.rewards
     lifted_p_b, forward = draw.backward(lifted.dag), draw.forward(lifted.dag)
     for p_b in (lifted_p_b, draw.backward(lifted.base).on(lifted)):
-        check_identity(forward, p_b, rewards, Fraction(draw.rng.randint(1, 9)))
+        # The corollary is the case of residual 0.
+        z = Fraction(draw.rng.randint(1, 9))
+        total = dict.fromkeys(lifted.dag.terminals, Fraction(0))
+        for tau, residual in tb_residuals(forward, p_b, rewards, z):
+            total[lifted.dag.end(tau)] += residual
+        missed = zip(marginal(forward), rewards, mass(p_b), strict=True)
+        assert list(total.values()) == [z * p - reward * b for p, reward, b in missed]
     balanced, z = forward_from_backward(lifted_p_b, rewards)
     check_balanced(balanced, lifted_p_b, rewards, z)
 

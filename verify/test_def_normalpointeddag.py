@@ -53,13 +53,6 @@ def test_every_drawn_pointed_dag_satisfies_the_definition(dag: PointedDAG[int]) 
     assert satisfies_the_definition(dag)
 
 
-def unchecked(labels: Any, children: Any) -> PointedDAG[Any]:
-    """A graph that is no pointed DAG as an object of that class, past its constructor."""
-    dag: PointedDAG[Any] = object.__new__(PointedDAG)
-    vars(dag).update(labels=labels, children=children)
-    return dag
-
-
 def is_accepted(children: dict[int, list[int]]) -> bool:
     try:
         pointed_dag(children)
@@ -119,11 +112,10 @@ def test_what_breaks_the_definition_is_refused(
 def test_with_a_second_source_balance_holds_for_the_wrong_law(length: int) -> None:
     # o -> x, o -> y and ... -> u_2 -> u_1 -> x: only o is connected to every terminal. Endless, the
     # line has no source, so that the printed words hold and only finiteness is broken; the law does
-    # not depend on its length.
-    dag = unchecked(
-        ("o", *range(length, 0, -1), "x", "y"),
-        ((length + 1, length + 2), *((v + 1,) for v in range(1, length + 1)), (), ()),
-    )
+    # not depend on its length. It is made past the constructor, which refuses it.
+    dag: PointedDAG[Any] = object.__new__(PointedDAG)
+    children = ((length + 1, length + 2), *((v + 1,) for v in range(1, length + 1)), (), ())
+    vars(dag).update(labels=("o", *range(length, 0, -1), "x", "y"), children=children)
     assert not satisfies_the_definition(dag)
     p_b = BackwardPolicy.uniform(dag, RATIONAL)
     forward, _ = forward_from_backward(p_b, (Fraction(1), Fraction(1)))

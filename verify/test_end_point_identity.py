@@ -105,7 +105,8 @@ def test_a_latent_that_moves_while_waiting_breaks_it_on_three_states() -> None:
     lift = copying_triangle()
     given = end_point_residuals(lift, lift.initial_law, lift.terminal_law, 2)
     # Forward the latent is copied: 1/2. Backward it is drawn anew at s_o on half of the ways: 3/8.
-    assert given == {((0, s), (2, x)): Fraction(1 if s == x else -1, 8) for s, x in _pairs()}
+    expected = [(s, x, Fraction(1 if s == x else -1, 8)) for s in (0, 1) for x in (0, 1)]
+    assert given == {((0, s), (2, x)): eighth for s, x, eighth in expected}
     assert not any(residuals(freeze(lift), lift.terminal_law, 2))
 
 
@@ -116,7 +117,3 @@ def test_an_unnormalised_target_needs_backward_absorption_in_the_closing_argumen
     target = {(2, 0): 2 * ONE}
     assert residuals(leaking, target, 2) == [0]
     assert push(leaking.initial_law, power(leaking.kappa_f, 2)) == {(2, 0): ONE} != target
-
-
-def _pairs() -> list[tuple[int, int]]:
-    return [(s, x) for s in (0, 1) for x in (0, 1)]

@@ -12,11 +12,10 @@ import pytest
 
 from reference import BALL, FLOAT64, Additive, Symbolic, enumerate_dag, lift, marginal
 from reference.fields.balls import enclose
-from reference.fields.field import Field
 from reference.problems import Lines
 from verify.lib.laws import by_label
 from verify.lib.linear import LinearLines, Parameters, Vector, law_from_odds
-from verify.lib.linear_policy import LinearDynamics, LinearPolicy, linear_policy
+from verify.lib.linear_policy import LinearDynamics, linear_policy
 
 BLOCKED = -math.inf
 
@@ -42,10 +41,6 @@ def soft_max(logits: Sequence[float]) -> list[float]:
     return [w / math.fsum(weights) for w in weights]
 
 
-def lines(length: int, step: int) -> Lines:
-    return Lines((Fraction(1),) * (length + 1), step)
-
-
 def drawn(length: int, step: int, seed: int, memory: bool = True) -> tuple[LinearDynamics, Vector]:
     """Random dynamics with d = 2, and b."""
     rng = random.Random(seed)
@@ -58,10 +53,6 @@ def drawn(length: int, step: int, seed: int, memory: bool = True) -> tuple[Linea
     parameters = Parameters(a, v, w) if memory else Parameters(a, zero, zero)
     embedding = tuple(vector(2) for _ in range(length + 1))
     return LinearDynamics(embedding, parameters), vector(step + 1)
-
-
-def drawn_policy(length: int, step: int, seed: int, field: Field[Any] = FLOAT64) -> LinearPolicy:
-    return linear_policy(lines(length, step), *drawn(length, step, seed), field)
 
 
 @pytest.mark.claim("eq:policya")
@@ -108,7 +99,7 @@ def test_weights_of_the_printed_shape_do_not_apply_to_an_embedding() -> None:
 @pytest.mark.parametrize(("length", "step"), [(4, 1), (5, 2), (4, 3), (2, 4)])
 def test_on_every_history_the_policy_is_the_soft_max_of_w_psi(length: int, step: int) -> None:
     dynamics, b = drawn(length, step, seed=length)
-    policy = linear_policy(lines(length, step), dynamics, b, FLOAT64)
+    policy = linear_policy(Lines.laplaces(length, step), dynamics, b, FLOAT64)
     lifted, values = policy.lifted, policy.forward.values
     psi = np.array(dynamics.embedding, float)
     a, v, w = (np.array(part, float) for part in dynamics.parameters)
@@ -134,8 +125,10 @@ def test_on_every_history_the_policy_is_the_soft_max_of_w_psi(length: int, step:
 
 @pytest.mark.claim("eq:policya")
 def test_balls_enclose_the_float_policy() -> None:
-    floats, balls = (drawn_policy(5, 3, 2, field) for field in (FLOAT64, BALL))
-    for value, ball in zip(marginal(floats.forward), marginal(balls.forward), strict=True):
+    fields: tuple[Any, ...] = (FLOAT64, BALL)
+    given = (Lines.laplaces(5, 3), *drawn(5, 3, seed=2))
+    floats, balls = (linear_policy(*given, field).forward for field in fields)
+    for value, ball in zip(marginal(floats), marginal(balls), strict=True):
         lower, upper = enclose(ball)
         assert upper - lower < Fraction(1, 10**12)
         assert float(lower) == pytest.approx(value, abs=1e-12)
@@ -151,7 +144,7 @@ def test_balls_enclose_the_float_policy() -> None:
 def test_the_policy_on_the_lift_has_the_law_of_its_log_odds() -> None:
     for seed in range(10):
         dynamics, b = drawn(5, 1, seed)
-        policy = linear_policy(lines(5, 1), dynamics, b, FLOAT64)
+        policy = linear_policy(Lines.laplaces(5, 1), dynamics, b, FLOAT64)
         model = LinearLines(dynamics.embedding[:-1], b[0] - b[1])
         odds = [math.exp(o) for o in model.log_odds(dynamics.parameters)]
         expected = [float(p) for p in law_from_odds([Fraction(o) for o in odds])]
@@ -183,7 +176,7 @@ def test_the_recursion_has_its_closed_form_for_all_parameters_at_once(scope: Any
 def test_the_recursion_is_an_additive_lift_whose_step_ignores_the_latent() -> None:
     a, v, w = Fraction(1, 2), Fraction(-2), Fraction(3)
     psi = [(Fraction(i),) for i in (5, 1, -1, 2, 0, 4)]
-    dag = enumerate_dag(lines(5, 2))
+    dag = enumerate_dag(Lines.laplaces(5, 2))
     phi: Additive[str] = Additive(lambda state, _: w * psi[int(state[1:])][0] * v, a)
     additive = lift(dag, phi).dag
     recursion = lift(dag, LinearDynamics(tuple(psi), Parameters((a,), (v,), (w,)))).dag
@@ -200,7 +193,7 @@ def test_histories_share_a_latent_iff_their_sums_agree(scope: Any) -> None:
         _, v, w = dynamics.parameters
         if not any(v):
             continue
-        dag = enumerate_dag(lines(length, step))
+        dag = enumerate_dag(Lines.laplaces(length, step))
         sums = {("p0", Fraction(0))}
         for trajectory in dag.trajectories():
             total = Fraction(0)
@@ -217,10 +210,10 @@ def test_histories_share_a_latent_iff_their_sums_agree(scope: Any) -> None:
 @pytest.mark.claim("eq:linear_rec", "prop:lines")
 def test_with_single_steps_or_without_memory_the_lift_is_the_base() -> None:
     for length, step, memory in ((6, 1, True), (6, 2, False), (6, 3, False)):
-        dag = enumerate_dag(lines(length, step))
+        dag = enumerate_dag(Lines.laplaces(length, step))
         dynamics, _ = drawn(length, step, seed=1, memory=memory)
         assert len(lift(dag, dynamics).dag.labels) == len(dag.labels)
-    dag = enumerate_dag(lines(6, 2))
+    dag = enumerate_dag(Lines.laplaces(6, 2))
     assert len(lift(dag, drawn(6, 2, seed=1)[0]).dag.labels) > len(dag.labels)
 
 

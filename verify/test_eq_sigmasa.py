@@ -11,15 +11,9 @@ from reference import BALL
 from reference.fields.balls import enclose, precision
 
 
-def elu(x: Any) -> Any:
-    """ELU, enclosed by a ball."""
-    value = BALL.convert(x)
-    return value if x >= 0 else value.exp() - 1
-
-
 def link(x: list[Any], *, shift: int = 1, size: int | None = None) -> list[Any]:
-    """eq:sigmasa; the controls leave out a term."""
-    elus = [elu(value) for value in x]
+    """eq:sigmasa, enclosed by balls; the controls leave out a term."""
+    elus = [y if y >= 0 else y.exp() - 1 for y in map(BALL.convert, x)]
     total = sum(elus[1:], start=elus[0]) + (len(x) if size is None else size)
     return [(value + shift) / total for value in elus]
 

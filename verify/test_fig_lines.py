@@ -34,7 +34,7 @@ SIZES = [(length, step) for length in range(1, 7) for step in range(1, length + 
 
 
 def lines(length: int, step: int) -> PointedDAG[str]:
-    return enumerate_dag(Lines((Fraction(1),) * (length + 1), step))
+    return enumerate_dag(Lines.laplaces(length, step))
 
 
 def sequences(length: int, step: int) -> Iterator[tuple[int, ...]]:

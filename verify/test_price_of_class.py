@@ -2,6 +2,7 @@
 
 import random
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -20,20 +21,10 @@ STRINGS = BitSequences(("0" * LENGTH, "1" * LENGTH), exponent=8)
 Law = dict[str, Fraction]
 
 
-def seen_by(last: int) -> TiedPolicies:
-    """The policies that see the length and the last letters of a string of 4 bits."""
-    return tied_policies(STRINGS, lambda string: end_of_string(string, last))
-
-
 def drawn(tied: TiedPolicies, rng: random.Random) -> Law:
     """The law of random weights, by string."""
     weights = [Fraction(rng.randint(1, 9)) for _ in range(tied.count)]
     return by_label(tied.policy(weights))
-
-
-def random_target(rng: random.Random) -> Law:
-    weights = {"".join(s): rng.randint(1, 40) ** 2 for s in product("01", repeat=LENGTH)}
-    return {s: Fraction(w, sum(weights.values())) for s, w in weights.items()}
 
 
 @pytest.mark.claim("price-of-class")
@@ -47,7 +38,9 @@ def test_laws_of_the_class_have_no_minors_and_no_policy_comes_below_the_bound(sc
     rng = random.Random(0)
     positive = 0
     for last, draw in product(range(LENGTH), range(4)):
-        tied, target = seen_by(last), random_target(rng)
+        tied = tied_policies(STRINGS, partial(end_of_string, last=last))
+        weights = {"".join(s): rng.randint(1, 40) ** 2 for s in product("01", repeat=LENGTH)}
+        target = {s: Fraction(w, sum(weights.values())) for s, w in weights.items()}
         own = drawn(tied, rng)
         assert paired_distance(own, last) == least_distance(own, last) == 0
         bounds = [bound(target, last) for bound in (paired_distance, least_distance)]

@@ -1,6 +1,5 @@
 """similar-states: how far optimal action laws of neighbouring cells of the walk are apart."""
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,6 +14,7 @@ from reference import (
     enumerate_dag,
     enumerate_rewards,
     forward_from_backward,
+    kl_divergence,
 )
 from reference.marginals import path_sums
 from reference.problems import LazyRandomWalk, Lines
@@ -24,10 +24,6 @@ Floats = npt.NDArray[np.float64]
 Law = Mapping[Any, float]
 # Half of the divergence at p_3 and p_2 of sparse Lines, where an experiment calls them apart.
 APART = 0.446
-
-
-def kl(p: Law, q: Law) -> float:
-    return math.fsum(x * math.log(x / q[action]) for action, x in p.items())
 
 
 def divergences(
@@ -45,10 +41,10 @@ def divergences(
         if row
     }
     pairs = [
-        (kl(laws[s], laws[other]), visits[dag.index[s]])
-        for s in laws
+        (kl_divergence(list(law.values()), [laws[other][a] for a in law]), visits[dag.index[s]])
+        for s, law in laws.items()
         for other in similar(s)
-        if other in laws and laws[other].keys() == laws[s].keys()
+        if other in laws and laws[other].keys() == law.keys()
     ]
     values, weights = np.array(pairs).T
     return values, weights

@@ -22,7 +22,9 @@ from reference import (
     pointed_dag,
 )
 from reference.expressivity.aliasing import TiedPolicies
+from verify.lib import linear
 from verify.lib.attainable import attainable, tied_by
+from verify.lib.cyclic import distances
 from verify.lib.forks import EVERYTHING, HALF
 from verify.lib.laws import by_label
 from verify.lib.scopes import Scope, all_small_dags
@@ -135,13 +137,6 @@ def test_without_memory_the_laws_are_those_of_one_equation(scope: Scope) -> None
         assert first == second
 
 
-def solve(rows: list[list[Fraction]], right: list[Fraction]) -> tuple[Fraction, Fraction]:
-    """Two linear equations."""
-    (a, b), (c, d) = rows
-    det = a * d - b * c
-    return (right[0] * d - right[1] * b) / det, (right[1] * a - right[0] * c) / det
-
-
 def remembering(case: Aliased, law: dict[int, Fraction], epsilon: Fraction) -> BackwardPolicy[Any]:
     """A `p_B` on histories for which the policy of that terminal law is tied only as it must be.
 
@@ -157,10 +152,12 @@ def remembering(case: Aliased, law: dict[int, Fraction], epsilon: Fraction) -> B
         share[i][own[i]] = total - sum(m for h, m in share[i].items() if h != own[i])
     row = dict.fromkeys([*before[0], *before[1]], HALF)
     others = [sum(m * HALF for h, m in share[i].items() if h not in own) for i in (0, 1)]
-    row[own[0]], row[own[1]] = solve(
+    solution = linear.solve(
         [[share[i].get(h, Fraction(0)) for h in own] for i in (0, 1)],
         [law[case.x[i]] - others[i] for i in (0, 1)],
     )
+    assert solution is not None
+    row[own[0]], row[own[1]] = solution
     assert all(0 < p < 1 for p in row.values())
     dag = lift(case.dag, History()).dag
     weights = [Fraction(1)] * len(dag.edges)
@@ -300,20 +297,12 @@ def random_policies(rng: random.Random) -> TiedPolicies:
         for state in layer:
             size = 2 if following[0] == "x" else rng.randint(1, 3)
             children[state] = sorted(rng.sample(following, min(size, len(following))))
-    children = reachable(children)
-    dag: PointedDAG[str] = pointed_dag(children)
+    graph = {state: tuple(row) for state, row in children.items()}
+    reached = distances(graph, "o")
+    dag: PointedDAG[str] = pointed_dag({s: row for s, row in children.items() if s in reached})
     drawn = [rng.randrange(rng.randint(1, 4)) for _ in dag.edges]
     number = {c: i for i, c in enumerate(dict.fromkeys(drawn))}
     return TiedPolicies(dag, tuple(number[c] for c in drawn))
-
-
-def reachable(children: dict[str, list[str]]) -> dict[str, list[str]]:
-    kept, stack = {"o"}, ["o"]
-    while stack:
-        new = set(children[stack.pop()]) - kept
-        kept |= new
-        stack += new
-    return {state: row for state, row in children.items() if state in kept}
 
 
 @pytest.mark.claim("state-aliasing")
