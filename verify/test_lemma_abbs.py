@@ -20,13 +20,13 @@ from verify.lib.stochastic_lifts import (
     ONE,
     QUARTER,
     backward_enters_x,
+    build,
     chain,
     check_fails_without,
     check_never_refuted,
     described,
     failing,
     leaves_a_null_initial_state,
-    leaves_a_null_initial_state_late,
     longest,
     mass,
     mutated_lifts,
@@ -34,7 +34,6 @@ from verify.lib.stochastic_lifts import (
     stuck_backward,
     triangle,
     waiting,
-    waits_in_a_null_terminal,
     with_row,
 )
 
@@ -121,7 +120,14 @@ def test_a_taboo_composition_loses_mass_so_that_a_step_of_the_printed_proof_fail
 
 @pytest.mark.control("lemma:abbs", "backward_absorption")
 def test_from_every_terminal_it_is_false_if_a_null_terminal_is_not_left() -> None:
-    lift = waits_in_a_null_terminal()
+    # kappa_B does not leave the null (x, 1) for S_o*.
+    lift = build(
+        {"o": "x", "x": ""},
+        {"o": "x0", "x": "x0"},
+        {"o": "o0 o1", "x0": "o0 o1", "x1": "x0"},
+        {"o0": QUARTER, "o1": QUARTER, "x0": HALF},
+        latents=(0, 1),
+    )
     assert failing(lift) == ["full_support"]
     assert horizon(lift) == 1
     assert backward_absorption_lasts(lift).conclusion
@@ -154,7 +160,9 @@ def test_backward_absorption_and_its_lasting_need_each_hypothesis() -> None:
 
 @pytest.mark.control("backward_absorption")
 def test_absorption_at_the_horizon_need_not_last_without_absolute_continuity() -> None:
-    lift = leaves_a_null_initial_state_late()
+    # kappa_B is in S_o* after N = 1 steps, and leaves it later by the null (o, 1).
+    rows = {"o0": "o0 o1", "o1": "x0", "x": "o0"}
+    lift = build({"o": "x", "x": ""}, {"o": "x0", "x": "x0"}, rows, "o0 x0", latents=(0, 1))
     check_fails_without(backward_absorption_lasts, "absolute_continuity_b", lift)
     assert horizon(lift) == 1
     assert backward_absorption_at_horizon(lift).conclusion

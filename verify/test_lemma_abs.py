@@ -1,5 +1,6 @@
 """lemma:abs: kernels on every small DAG, and each hypothesis dropped."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,18 +10,20 @@ from verify.lib.stochastic.kernels import power
 from verify.lib.stochastic.lemmas import Lemma, forward_absorption_lasts, from_horizon_on, lemma_of
 from verify.lib.stochastic.lift import StochasticLift
 from verify.lib.stochastic_lifts import (
+    ONE,
+    TRIANGLE,
+    build,
+    chain,
     check_fails_without,
     check_never_refuted,
     described,
-    enters_an_unreached_state,
     failing,
-    leaves_a_null_terminal,
     longest,
     mass,
     mutated_lifts,
     small_lifts,
-    stuck_forward,
     triangle,
+    with_row,
 )
 
 
@@ -64,8 +67,11 @@ def test_no_lift_satisfies_the_hypotheses_of_absorption_and_not_its_conclusion(s
 
 @pytest.mark.control("lemma:abs")
 def test_absorption_needs_a_kernel_that_does_not_stay_outside_nor_leave_a_null_terminal() -> None:
-    check_fails_without(forward_absorption_lasts, "forward_absorption", stuck_forward())
-    lift = leaves_a_null_terminal()
+    stuck = replace(chain(), kappa_f=with_row(chain().kappa_f, (1, 0), {(1, 0): ONE}))
+    check_fails_without(forward_absorption_lasts, "forward_absorption", stuck)
+    # kappa_F enters (x, 1), which is nu-null and from where it leaves X*.
+    rows = {"o0": "x0", "o1": "x1", "u": "x0", "x0": "x0", "x1": "u0"}
+    lift = build(TRIANGLE, rows, {"o": "o0", "u": "o0", "x": "o0"}, "o0 x0", latents=(0, 1))
     check_fails_without(forward_absorption_lasts, "absolute_continuity_f", lift)
     assert failing(lift) == ["full_support", "absolute_continuity_f"]
     assert horizon(lift) == 1
@@ -75,7 +81,9 @@ def test_absorption_needs_a_kernel_that_does_not_stay_outside_nor_leave_a_null_t
 
 @pytest.mark.control("lemma:abs")
 def test_from_a_null_terminal_absorption_needs_reachability() -> None:
-    lift = enters_an_unreached_state()
+    # From the null (x, 1), kappa_F enters u, which nu charges and nothing else enters.
+    rows = {"o": "x0", "u": "x0", "x0": "x0", "x1": "u0"}
+    lift = build(TRIANGLE, rows, {"o": "o0", "u": "o0", "x": "o0"}, "o0 u0 x0", latents=(0, 1))
     check_fails_without(absorption_from_every_state, "reachability", lift)
     assert forward_absorption_lasts(lift).applies
     assert horizon(lift) == 1

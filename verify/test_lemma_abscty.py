@@ -9,7 +9,8 @@ from verify.lib.stochastic.axioms import axioms, cells, is_nondegenerate
 from verify.lib.stochastic.kernels import power, support
 from verify.lib.stochastic.lemmas import compositions_are_nondegenerate
 from verify.lib.stochastic_lifts import (
-    backward_enters_a_null_state,
+    CHAIN,
+    build,
     chain,
     check_fails_without,
     check_never_refuted,
@@ -60,4 +61,8 @@ def test_a_kernel_that_copies_latents_is_degenerate_within_cells() -> None:
 @pytest.mark.control("lemma:abscty")
 def test_a_kernel_that_enters_a_null_state_is_not_absolutely_continuous() -> None:
     one_step = partial(compositions_are_nondegenerate, n=1)
-    check_fails_without(one_step, "absolute_continuity_b", backward_enters_a_null_state())
+    # kappa_B enters (u, 1), which is nu-null.
+    backward = {"o": "o0", "u0": "o0", "u1": "o0", "x": "u0 u1"}
+    forward = {"o": "u0", "u": "x0", "x": "x0"}
+    lift = build(CHAIN, forward, backward, "o0 u0 x0", latents=(0, 1))
+    check_fails_without(one_step, "absolute_continuity_b", lift)

@@ -173,39 +173,6 @@ def copying_triangle() -> StochasticLift:
     return build(TRIANGLE, rows, latents=(0, 1))
 
 
-def leaves_a_null_terminal() -> StochasticLift:
-    """`kappa_F` enters `(x, 1)`, which is `nu`-null and from where it leaves `X*`."""
-    return build(
-        TRIANGLE,
-        {"o0": "x0", "o1": "x1", "u": "x0", "x0": "x0", "x1": "u0"},
-        {"o": "o0", "u": "o0", "x": "o0"},
-        "o0 x0",
-        latents=(0, 1),
-    )
-
-
-def enters_an_unreached_state() -> StochasticLift:
-    """From the null `(x, 1)`, `kappa_F` enters `u`, which `nu` charges and nothing else enters."""
-    return build(
-        TRIANGLE,
-        {"o": "x0", "u": "x0", "x0": "x0", "x1": "u0"},
-        {"o": "o0", "u": "o0", "x": "o0"},
-        "o0 u0 x0",
-        latents=(0, 1),
-    )
-
-
-def waits_in_a_null_terminal() -> StochasticLift:
-    """`kappa_B` does not leave the null `(x, 1)` for `S_o*`: only full support is violated."""
-    return build(
-        {"o": "x", "x": ""},
-        {"o": "x0", "x": "x0"},
-        {"o": "o0 o1", "x0": "o0 o1", "x1": "x0"},
-        {"o0": QUARTER, "o1": QUARTER, "x0": HALF},
-        latents=(0, 1),
-    )
-
-
 def leaves_a_null_initial_state() -> StochasticLift:
     """Within `S_o*`, `kappa_B` enters the null `(o, 1)`, from where it leaves `S_o*`."""
     return build(
@@ -213,17 +180,6 @@ def leaves_a_null_initial_state() -> StochasticLift:
         {"o": "x0 u0", "u": "v0", "v": "x0", "x": "x0"},
         {"o0": "o0 o1", "o1": "u0", "u": "o0", "v": "u0", "x": "o0 v0"},
         {"o0": THIRD, "u0": SIXTH, "v0": SIXTH, "x0": THIRD},
-        latents=(0, 1),
-    )
-
-
-def leaves_a_null_initial_state_late() -> StochasticLift:
-    """The same on one edge: `kappa_B` is in `S_o*` after `N = 1` steps, and leaves it later."""
-    return build(
-        {"o": "x", "x": ""},
-        {"o": "x0", "x": "x0"},
-        {"o0": "o0 o1", "o1": "x0", "x": "o0"},
-        "o0 x0",
         latents=(0, 1),
     )
 
@@ -245,11 +201,6 @@ def stuck_backward() -> StochasticLift:
     return replace(chain(), kappa_b=with_row(chain().kappa_b, (1, 0), {(1, 0): ONE}))
 
 
-def stuck_forward() -> StochasticLift:
-    """The chain with a forward kernel that stays in `u`."""
-    return replace(chain(), kappa_f=with_row(chain().kappa_f, (1, 0), {(1, 0): ONE}))
-
-
 def waiting() -> StochasticLift:
     """`kappa_F` waits in `u` with probability 1/2, so that no `N` exists."""
     return build(
@@ -267,15 +218,4 @@ def backward_enters_x() -> StochasticLift:
         {"o": "x0", "x": "x0"},
         {"o": "o0", "x": "o0 x0"},
         {"o0": THIRD, "x0": 2 * THIRD},
-    )
-
-
-def backward_enters_a_null_state() -> StochasticLift:
-    """`kappa_B` enters `(u, 1)`, which is `nu`-null."""
-    return build(
-        CHAIN,
-        {"o": "u0", "u": "x0", "x": "x0"},
-        {"o": "o0", "u0": "o0", "u1": "o0", "x": "u0 u1"},
-        "o0 u0 x0",
-        latents=(0, 1),
     )
