@@ -16,9 +16,9 @@ from reference import (
     path_sums,
     pointed_dag,
 )
-from verify.lib.generic import generic
 from verify.lib.scopes import Scope, all_small_dags
 from verify.lib.small_scope import isomorphism_classes, pointed_dags_up_to
+from verify.lib.symbolic_scope import backward_and_rewards
 
 
 @pytest.mark.claim("deterministic-mdp")
@@ -42,7 +42,7 @@ def test_every_backward_policy_and_reward_give_a_policy_that_samples_the_target(
     # As rational functions of all backward policies and rewards.
     shapes = (dag for nodes in (2, 3, 4, 5) for dag, _ in isomorphism_classes(nodes))
     for dag in scope.over(shapes, "all p_B, R as symbols on each of the {} DAGs up to 5 states"):
-        field, p_b, rewards = generic(dag)
+        field, p_b, rewards = backward_and_rewards(dag)
         p_f, z = forward_from_backward(p_b, rewards)
         assert z == field.sum(rewards)
         assert marginal(p_f) == tuple(reward / z for reward in rewards)

@@ -18,10 +18,10 @@ from reference import (
     path_sums,
 )
 from verify.lib.fields import FLINT
-from verify.lib.generic import generic
 from verify.lib.markovian import copies, has_memory, is_markovian, is_normalised
 from verify.lib.named_dags import DIAMOND
 from verify.lib.scopes import Scope
+from verify.lib.symbolic_scope import backward_and_rewards
 
 LIFTED = lift(DIAMOND, History())
 
@@ -58,7 +58,7 @@ def test_the_h_transform_keeps_the_law_and_splits_the_flow_on_every_lift(scope: 
 
 @pytest.mark.claim("h-transform")
 def test_the_h_transform_of_all_policies_at_once_on_a_diamond(scope: Any) -> None:
-    _, p_b, rewards = generic(DIAMOND)
+    _, p_b, rewards = backward_and_rewards(DIAMOND)
     check_transform(LIFTED, p_b, rewards)
     # Given x, the ways through a and b have the p~_B-probabilities of a and b given c.
     transformed = h_transform(LIFTED, p_b)

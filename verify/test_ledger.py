@@ -10,11 +10,10 @@ import pytest
 from pdai.experiments import results
 from pdai.experiments.verdicts import Outcome
 from reference.errors import InputError
-from verify.lib.ledger import CLAIMS, FOLDER, NOTES, markdown, marked_tests, scopes_of
+from verify.lib.ledger import CLAIMS, FOLDER, NOTES, markdown, marked_tests, result_of, scopes_of
 from verify.lib.notes import with_head
 from verify.lib.record import Claim, Reading, Severity, Tier, read_claim
 from verify.lib.report import controls, summary
-from verify.lib.results import result_of
 
 needs_checkout = pytest.mark.skipif(
     NOTES.parent == FOLDER, reason="stored results and Coq proofs are not part of a wheel"

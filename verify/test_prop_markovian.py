@@ -26,7 +26,6 @@ from reference import (
 from reference.expressivity.memory import memory_kl
 from reference.problems import Lines
 from verify.lib.fields import FLINT
-from verify.lib.generic import generic
 from verify.lib.markovian import (
     copies,
     has_memory,
@@ -37,6 +36,7 @@ from verify.lib.markovian import (
 )
 from verify.lib.named_dags import DIAMOND
 from verify.lib.scopes import Draw, Scope, all_small_dags, all_small_lifts, balanced_with
+from verify.lib.symbolic_scope import backward_and_rewards
 
 
 def check_repaired(draw: Draw) -> None:
@@ -132,7 +132,7 @@ def test_all_backward_policies_and_rewards_at_once_force_a_markovian_policy(scop
     for base in bases:
         lifted = lift(base, History())
         assert has_memory(lifted)
-        _, p_b, rewards = generic(base)
+        _, p_b, rewards = backward_and_rewards(base)
         kernel = p_b.on(lifted)
         forward, z = forward_from_backward(kernel, rewards)
         assert is_markovian(forward, lifted)

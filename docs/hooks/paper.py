@@ -9,9 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from verify.lib.ledger import CLAIMS, NOTES, files_of_tests
+from verify.lib.ledger import CLAIMS, NOTES, files_of_tests, result_of
 from verify.lib.record import Claim
-from verify.lib.results import result_of
 
 ROOT = Path(__file__).parents[2]
 # Modules that may be the code of a claim; most tests import the usual ones, whatever the claim.

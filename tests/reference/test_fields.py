@@ -21,9 +21,9 @@ from reference import (
     pointed_dag,
 )
 from reference.fields.balls import PrecisionError, enclose, precision
-from verify.lib.generic import generic
 from verify.lib.named_dags import DIAMOND
 from verify.lib.small_scope import lifts, pointed_dags
+from verify.lib.symbolic_scope import backward_and_rewards
 
 CHAIN = pointed_dag({"o": ["x"], "x": []})
 
@@ -84,7 +84,7 @@ def test_float64_is_within_its_roundings_of_the_rational_marginals() -> None:
 
 
 def test_symbolic_values_agree_with_rational_ones_at_a_point() -> None:
-    instance = generic(DIAMOND)
+    instance = backward_and_rewards(DIAMOND)
     p_f, _ = forward_from_backward(instance.backward, instance.rewards)
     point = [Fraction(k + 1, 7) for k in range(len(instance.field.symbols))]
     rational = BackwardPolicy(DIAMOND, RATIONAL, [_at(v, point) for v in instance.backward.values])

@@ -56,8 +56,8 @@ from reference.networks import from_networkx
 from reference.problems import Grid, Lines, Sets, SyntheticSequences, restrict
 from reference.show import draw
 from tests.refusals import refused, refuses, whole
-from verify.lib.generic import generic
 from verify.lib.named_dags import DIAMOND, FORK
+from verify.lib.symbolic_scope import backward_and_rewards
 
 ONE, ZERO = Fraction(1), Fraction(0)
 HALF, REWARDS = ONE / 2, (ONE, ONE)
@@ -302,7 +302,7 @@ TOO_LARGE: list[Row] = [
     (lambda: list(enumerate_dag(Grid(4)).trajectories(10)), "trajectories, and at most 10"),
     (lambda: next(subtb_residuals(P_F, P_B, FLOW, REWARDS, limit=15)), "16 paths"),
     (lambda: Symbolic(" ".join(f"p{k}" for k in range(25))), "25 parameters"),
-    (lambda: generic(DIAMOND, max_parameters=2), "at most 2"),
+    (lambda: backward_and_rewards(DIAMOND, max_parameters=2), "at most 2"),
 ]
 
 

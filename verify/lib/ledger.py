@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from reference.errors import InputError
 from reference.files import read_file
 from verify.lib.record import Claim, read_claim
-from verify.lib.results import result_of
 
 FOLDER = Path(__file__).parents[1]
 # In a wheel they lie in the package.
@@ -70,6 +70,26 @@ def files_of_tests(claim: Claim) -> list[str]:
 def links_to_tests(claim: Claim) -> list[str]:
     """These files as Markdown, for a text in `proofs_notes`."""
     return [f"[{Path(file).stem}](../verify/{file})" for file in files_of_tests(claim)]
+
+
+@cache
+def result_of(claim: Claim) -> str | None:
+    """The verdict of the claim's experiment, as the report has it; None if it names none."""
+    if claim.experiment is None:
+        return None
+    # Imported where asked for: they bring pandas and matplotlib, which one claim's tests need not.
+    try:
+        from pdai.experiments import EXPERIMENTS, correlation
+        from pdai.experiments.frames import Results
+        from pdai.experiments.results import stored
+        from pdai.experiments.verdicts import in_a_line
+
+        if claim.experiment == correlation.LABEL:
+            return correlation.verdict([Results(e, stored(e)) for e in EXPERIMENTS.values()])
+        experiment = EXPERIMENTS[claim.experiment]
+        return in_a_line(Results(experiment, stored(experiment)))
+    except InputError as error:
+        return str(error)
 
 
 def markdown(scopes: Mapping[str, str]) -> str:

@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from reference.files import read_file, replace_file
-from verify.lib.ledger import CLAIMS, NOTES, links_to_tests, markdown, scopes_of
+from verify.lib.ledger import CLAIMS, NOTES, links_to_tests, markdown, result_of, scopes_of
 from verify.lib.record import RECORD, Claim
-from verify.lib.results import result_of
 
 END = "<!-- the heading and these lines follow from the record: pdai verify --write-notes -->\n"
 

@@ -8,9 +8,8 @@ from typing import Any
 
 from rich.table import Table
 
-from verify.lib.ledger import CLAIMS, marked_tests
+from verify.lib.ledger import CLAIMS, marked_tests, result_of
 from verify.lib.record import Claim, Severity, Tier
-from verify.lib.results import result_of
 
 
 @dataclass

@@ -10,11 +10,10 @@ What holds as an identity of polynomials holds for every policy, flow and reward
 (f0*f2 - f0 + 1, -f0*f2 + f0)
 
 A test that needs other parameters combines `free_edges`, a field and `generic`. One that divides
-takes `partial(Symbolic, max_parameters=60)` of `reference` as `make_field`, which has fractions and
-is about 30 times slower.
+takes `backward_and_rewards`, of rational functions, which are about 30 times slower.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
@@ -25,8 +24,10 @@ from reference import (
     History,
     LiftedDAG,
     PointedDAG,
+    Symbolic,
     lift,
 )
+from reference.fields.symbolic import MAX_PARAMETERS
 from reference.policies import EdgeWeights
 from verify.lib.fields import Polynomials
 from verify.lib.scopes import EXHAUSTIVE_NODES, MAX_NODES
@@ -68,14 +69,14 @@ class Everything(NamedTuple):
     rewards: tuple[Any, ...]
 
 
-def everything(dag: PointedDAG[Any], make_field: Callable[[str], Any] = Polynomials) -> Everything:
+def everything(dag: PointedDAG[Any]) -> Everything:
     """All policies, flows and rewards on a DAG, lifted or not."""
     names = [
         *(f"f{edge}" for edge in free_edges(ForwardPolicy, dag)),
         *(f"b{edge}" for edge in free_edges(BackwardPolicy, dag)),
         *(f"{'F' if row else 'R'}{node}" for node, row in enumerate(dag.children)),
     ]
-    field = make_field(" ".join(names))
+    field = Polynomials(" ".join(names))
     symbols = iter(field.symbols)
 
     def policy(kind: type[P]) -> P:
@@ -83,6 +84,30 @@ def everything(dag: PointedDAG[Any], make_field: Callable[[str], Any] = Polynomi
 
     forward, backward, flow = policy(ForwardPolicy), policy(BackwardPolicy), list(symbols)
     return Everything(field, forward, backward, flow, tuple(flow[x] for x in dag.terminals))
+
+
+class Generic(NamedTuple):
+    """Every backward policy and every reward on a DAG, as parameters of rational functions."""
+
+    field: Symbolic
+    backward: BackwardPolicy[Any]
+    rewards: tuple[Any, ...]
+
+
+def backward_and_rewards(dag: PointedDAG[Any], max_parameters: int = MAX_PARAMETERS) -> Generic:
+    """All normalised backward policies and all rewards on a DAG at once.
+
+    An identity that holds for this one instance holds for every `p_B` and `R` at which its
+    denominators do not vanish.
+
+    Raises:
+        TooLargeError: if it has more than `max_parameters` parameters.
+    """
+    free = free_edges(BackwardPolicy, dag)
+    names = [*(f"b{edge}" for edge in free), *(f"R{x}" for x in dag.terminals)]
+    field = Symbolic(" ".join(names), max_parameters)
+    symbols = field.symbols[: len(free)]
+    return Generic(field, generic(BackwardPolicy, dag, field, symbols), field.symbols[len(free) :])
 
 
 def symbolic_lifts(exhaustive: bool) -> Iterator[LiftedDAG[int]]:
