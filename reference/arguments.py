@@ -132,10 +132,7 @@ def check_value(owner: str, name: str, value: object, kind: Any, *, stored: bool
 
 
 def require(options: object, name: str, holds: bool, rule: str) -> None:
-    """Refuses an option of a dataclass that breaks a rule, which the message says after "must".
-
-    `holds` says whether the rule is kept; a comparison with NaN is false.
-    """
+    """Refuses an option of a dataclass unless it `holds` a rule, for the message after "must"."""
     if not holds:
         raise InputError(f"{name} is {plain(getattr(options, name))}, but must {rule}")
 

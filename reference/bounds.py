@@ -75,7 +75,7 @@ def tv_bound(oscillation: float) -> float:
 
 @checked
 def tv_within(tv: Fraction, rho: Fraction) -> bool:
-    """Whether `((1 + TV) / (1 - TV))^2 <= rho`: the bound, for a rational `rho = exp(Delta)`.
+    """The bound for a rational `rho = exp(Delta)`: `((1 + TV) / (1 - TV))^2 <= rho`.
 
     Claim residual-tv-bound.
     """

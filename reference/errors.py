@@ -104,10 +104,7 @@ def check_list(owner: str, name: str, value: object, kinds: Any = Iterable) -> l
 
 
 def check_sequence(owner: str, name: str, value: object) -> list[Any]:
-    """The entries of an argument that has a length and can be read more than once, by number.
-
-    Raises InputError if it is no sequence or row of an array: a string, a set, a generator.
-    """
+    """The entries of a sequence or an array, by number; raises InputError for a string or a set."""
     return check_list(owner, name, value, Sequence | np.ndarray)
 
 

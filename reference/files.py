@@ -128,10 +128,7 @@ def reading(path: Path, *, follow: bool = False) -> Iterator[BinaryIO]:
 
 
 def read_file(path: Path, most: int | None = None, *, follow: bool = False) -> bytes:
-    """The content of a file of at most so many bytes, by default an eighth of the machine's memory.
-
-    Raises InputError as `reading` does, or if it is larger.
-    """
+    """The content of a file, by default up to an eighth of the memory; raises as `reading` does."""
     most = memory_of_machine() // 8 if most is None else most
     with reading(path, follow=follow) as file:
         size = os.fstat(file.fileno()).st_size
@@ -188,10 +185,7 @@ def replace_file(path: Path, content: bytes) -> None:
 
 @contextmanager
 def appending(path: Path) -> Iterator[TextIO]:
-    """Opens a file for appending text, and creates it if it is missing.
-
-    Raises InputError if it is a link, a pipe or a device, or cannot be written.
-    """
+    """Opens a file, perhaps a new one, for appending text; raises InputError if it is no file."""
     _check_kind(path, "written to: name a file", follow=False)
     with _naming(path, "written"), path.open("a", encoding="utf-8") as file:
         yield file
@@ -239,10 +233,7 @@ def sha256(content: bytes) -> str:
 
 
 def parsed_json(text: bytes | str) -> Any:
-    """The content of a JSON text.
-
-    Raises ValueError if it is no JSON, nested too deep, or has a key twice in one object.
-    """
+    """The content of a JSON text; raises ValueError if it is none, or has a key twice."""
     try:
         return json.loads(text, object_pairs_hook=_once)
     except RecursionError:

@@ -30,10 +30,7 @@ Order = tuple[int, ...]
 
 
 class Target(ABC, Generic[State]):
-    """An unnormalised law `w` on states that have neighbours.
-
-    Neighbours are mutual: if b is a neighbour of a, then a is a neighbour of b.
-    """
+    """An unnormalised law `w` on states that have neighbours, mutual ones."""
 
     @abstractmethod
     def start(self, rng: Random) -> State:
@@ -185,10 +182,7 @@ def parts(mask: int) -> list[int]:
 
 
 def linear_extensions(parents: Sequence[int]) -> int:
-    """The number of orders of the nodes of an acyclic graph with each after its parents.
-
-    A recursion over the sets that contain the parents of their nodes, at most `2^n` sets.
-    """
+    """The number of orders of the nodes of an acyclic graph, each after its parents; `2^n` sums."""
     full = 2 ** len(parents) - 1
 
     @cache

@@ -24,10 +24,7 @@ ROUNDED = 1e-3
 
 @checked
 def normalize(rewards: Sequence[T]) -> tuple[T, ...]:
-    """The target distribution `pi(x) = R(x) / sum of R`.
-
-    Raises InputError if there is no entry, an entry is not a number >= 0, or all are zero.
-    """
+    """The target `pi(x) = R(x) / sum of R`; raises InputError unless it is a law."""
     _check_law("rewards", rewards)
     total = sum(rewards[1:], start=rewards[0])
     if not total > 0:

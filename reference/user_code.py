@@ -139,10 +139,7 @@ def _python_scalar(value: Any) -> Any:
 
 
 def called(owner: str, name: str, function: Callable[..., T], *arguments: object) -> T:
-    """The result of a user's function; anything it raises becomes an `InputError`.
-
-    The message names the owner, such as a class, the call, the error, the file and the line.
-    """
+    """The result of a user's function; an `InputError` has the call, its error, file and line."""
     try:
         return function(*arguments)
     except InputError:

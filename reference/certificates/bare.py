@@ -156,10 +156,7 @@ def bound_by_events(pieces: Sequence[Counts], law: Floats, level: float) -> floa
 def bound_from_above(
     places: npt.NDArray[np.intp], law: Floats, level: float
 ) -> tuple[float, list[Line]]:
-    """The upper bound of TV, with the bound that a perfect sampler would get.
-
-    Samples are places of values, of which `law` has `pi`.
-    """
+    """The upper bound of TV from places of values, and about what a perfect sampler would get."""
     count, values = len(places), len(law)
     distance = float(abs(np.bincount(places, minlength=values) / count - law).sum()) / 2
     by_collisions, by_law = _noises(count, law, level)

@@ -139,10 +139,7 @@ def split(places: npt.NDArray[np.intp], values: int) -> Parts:
 
 
 def collision_bound(parts: Parts, target: Floats, level: float) -> float:
-    """An upper bound of `TV(p, pi)`, which fails with probability at most `level`.
-
-    `target` has `pi` of each value; 0 where the target excludes it.
-    """
+    """An upper bound of `TV(p, pi)`, which fails with probability at most `level`."""
     steps, log = len(parts.places), math.log(STATEMENTS / level)
     plan = _plan(steps, target, log)
     if plan.bound >= 1:

@@ -18,10 +18,7 @@ from reference.certificates.walks import Sampler
 
 
 class SeveralPaths:
-    """A sampler of terminal states with K >= 1 paths to each, in place of trajectories.
-
-    `log_p_f - log_p_b` of its draws is `log q`.
-    """
+    """A sampler of ends, each with K >= 1 paths; `log_p_f - log_p_b` of its draws is `log q`."""
 
     def __init__(self, sampler: Sampler, count: int):
         self.sampler: Any = sampler

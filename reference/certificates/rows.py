@@ -47,10 +47,7 @@ def unit_row(row: Sequence[float], what: object) -> list[float]:
 
 
 def soft_row(logits: Sequence[float], what: object) -> list[float]:
-    """The soft-max of a row of logits, as `unit_row`; minus infinity is a probability of zero.
-
-    Raises InputError if a logit is NaN or infinite, or none is finite.
-    """
+    """The soft-max of logits, as `unit_row`; minus infinity is a zero, NaN an InputError."""
     if not math.isfinite(max(logits)) or any(map(math.isnan, logits)):
         raise InputError(
             f"{what} has the logits {list(logits)}, but must have numbers, one of "
@@ -73,10 +70,7 @@ def closed_rows(log_p: Floats, mask: Any) -> Floats:
 
 
 def soft_rows(logits: Any, mask: Any) -> Floats:
-    """The soft-max over the legal entries, in float64, closed.
-
-    Raises InputError if a logit is NaN or infinite, or a row has no legal entry.
-    """
+    """The soft-max over legal entries, closed; raises InputError for NaN or a row without one."""
     wide: Floats = np.where(mask, np.asarray(logits, np.float64), -np.inf)
     largest = wide.max(1, keepdims=True)
     if not np.isfinite(largest).all():

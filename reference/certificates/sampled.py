@@ -114,10 +114,7 @@ def _words(pairs: Iterable[Pair]) -> list[str]:
 
 @contextmanager
 def open_samples(path: Path | str) -> Iterator[tuple[SamplesHeader, Iterator[Sample]]]:
-    """Reads the header of a statistical certificate, and then a sample at a time.
-
-    Errors are those of `open_certificate`.
-    """
+    """Reads the header of a statistical certificate, then a sample at a time, or MalformedError."""
     with reading(Path(path), follow=True) as file:
         lines = Lines(file)
         yield read_header(lines, SamplesHeader, SamplesHeader._fields), _samples(lines)

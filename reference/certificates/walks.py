@@ -42,10 +42,7 @@ class Sampler(Protocol):
 
 
 class LogRewards:
-    """`log R(x)` of a problem, in nats, with a proved error; values are kept.
-
-    Without a problem, another program's log rewards are trusted.
-    """
+    """`log R(x)`, nats, with a proved error; without a problem, another program's is trusted."""
 
     def __init__(self, problem: Any):
         self.graph: Any = None if problem is None else AskedProblem(problem)
@@ -165,10 +162,7 @@ class Walker:
         return other
 
     def draw_backward(self, terminals: Sequence[Hashable]) -> Walks:
-        """One trajectory `tau ~ p_B(. | x)` for each terminal state.
-
-        Raises InputError if one is not terminal, or cannot be reached.
-        """
+        """One `tau ~ p_B(. | x)` for each terminal state; raises InputError for another state."""
         histories, sums = [], PathSums(len(terminals))
         for x in terminals:
             self.reward(x)

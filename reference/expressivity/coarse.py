@@ -37,10 +37,7 @@ def end_of_string(string: str, last: int, word: int = 1) -> Hashable:
 
 @singledispatch
 def action(child: Any, parent: Any) -> Hashable:
-    """The name of the action that leads from a state to the next, the same at all states.
-
-    Raises InputError if actions on states of this kind have no names.
-    """
+    """The name of the action from a state to the next, the same at all states; or an InputError."""
     raise InputError(
         f"the action from {shown(parent)} to {shown(child)} has no name: give states of a grid, of "
         "a lazy random walk, or strings"
@@ -75,10 +72,7 @@ class Remembered(NamedTuple):
 
 @dataclass(frozen=True)
 class WithMemory:
-    """A problem whose states remember the observations so far, and perhaps the actions of the path.
-
-    Terminal states do not.
-    """
+    """A problem whose inner states remember observations, and perhaps actions, of their paths."""
 
     problem: Problem[Any]
     observe: Observation

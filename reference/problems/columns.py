@@ -71,10 +71,7 @@ class Table(NamedTuple):
         return dict(zip(self.names, zip(*self.rows, strict=True), strict=True))
 
     def numbers(self, otherwise: str) -> Floats:
-        """The values as numbers, shape (N, n).
-
-        Raises InputError, with advice for a column of text, if a value is no plain decimal number.
-        """
+        """The values as numbers, shape (N, n); raises InputError, with advice, if one is a text."""
         for line, row in enumerate(self.rows, 2):
             for name, cell in zip(self.names, row, strict=True):
                 if not DECIMAL.fullmatch(cell):
@@ -322,10 +319,7 @@ def matrix(owner: str, data: object, names: Sequence[str]) -> Floats:
 
 
 def column_names(owner: str, names: Sequence[str] | None, count: int) -> tuple[str, ...]:
-    """The names of variables, by default "0", "1", ...
-
-    Raises InputError if there are not `count` names, or two are the same.
-    """
+    """The names of variables, by default "0", "1", ...; raises InputError unless all differ."""
     check_integer(owner, "the number of variables", count, 1, most=10_000)
     if names is None:
         return tuple(map(str, range(count)))

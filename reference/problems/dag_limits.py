@@ -21,10 +21,7 @@ MOST_SPELT_OUT = 40
 
 
 def check_size(nodes: int) -> int:
-    """The number of variables, if their graphs can be summed in integers.
-
-    Raises TooLargeError if there are more than 16, InputError if it is no integer of at least 2.
-    """
+    """The number of variables, if it is at most 16; raises TooLargeError if not."""
     check_integer("StructureLearning", "the number of variables", nodes, 2, most=10_000)
     if nodes > MAX_VARIABLES:
         raise TooLargeError(
@@ -55,10 +52,7 @@ def shown_terms(nodes: int) -> str:
 
 
 def check_affordable(nodes: int, bits: int) -> None:
-    """Checks that the sums over all graphs fit into memory; raises TooLargeError if not.
-
-    `bits` is the number of bits of the largest integer weight of a family.
-    """
+    """Checks that sums of weights of so many bits fit into memory; raises TooLargeError if not."""
     if memory(nodes, bits) > memory_of_machine() // 2:
         raise TooLargeError(
             f"StructureLearning: {nodes} variables with weights of {bits:,} bits need "

@@ -40,7 +40,7 @@ class Strings(ABC):
     @property
     @abstractmethod
     def words(self) -> Sequence[str]:
-        """What is added, all of one length."""
+        """The words that are added, all of one length."""
 
     def children(self, state: str) -> tuple[str, ...]:
         """The strings with one word more."""
@@ -198,10 +198,7 @@ class SyntheticSequences(Sequences, Summed):
         return self.length
 
     def with_factors(self, kept: Sequence[int]) -> Self:
-        """The problem with `u` at these positions; elsewhere `u` is 0, so that weights are 1.
-
-        Raises InputError for `form="sum"`, which is no product.
-        """
+        """The problem with `u` 0 but at these positions; raises InputError for `form="sum"`."""
         if self.form == "sum":
             raise InputError(
                 "SyntheticSequences: with form='sum' the reward is no product of factors: use "

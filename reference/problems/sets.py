@@ -119,10 +119,7 @@ class Sets(Summed):
         return len(self.weights)
 
     def with_factors(self, kept: Sequence[int]) -> Self:
-        """The problem with the weights of these items; all other weights are 1.
-
-        Raises InputError for `form="sum"`, which is no product.
-        """
+        """The problem with weights 1 but of these items; raises InputError for `form="sum"`."""
         if self.form == "sum":
             raise InputError(
                 "Sets: with form='sum' the reward is no product of factors: use form='product'"
