@@ -13,16 +13,12 @@ from itertools import chain
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from reference.certificates.rows import choose_all
+from reference.certificates.rows import Floats, Ints, choose_all
 from reference.dag import PointedDAG
 from reference.errors import InputError, check_choice
 from reference.fields.field import gamma
 from reference.problems.closed_form import Enclosure
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 # The backward policies of exact samplers.
 Backward = Literal["uniform", "entropy"]

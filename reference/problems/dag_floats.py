@@ -14,12 +14,13 @@ from random import Random
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from reference.problems.closed_form import Enclosure
 from reference.problems.double_double import (
     LEAST_EXPONENT,
     Factors,
+    Floats,
+    Ints,
     U,
     Workspace,
     fold,
@@ -31,8 +32,6 @@ from reference.problems.double_double import (
 )
 from reference.problems.dyadic_weights import BITS, LOG_2, dyadic_exponentials
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 # Takes the share of the work that is done, and a word for it.
 Progress = Callable[[float, str], None]
 # Takes some sets of one size, and the number of the lane.

@@ -7,11 +7,10 @@ from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from reference.problems.best_graphs import best_graphs
 from reference.problems.closed_form import Enclosure, check_count, seeded
-from reference.problems.columns import Table, column_names
+from reference.problems.columns import Floats, Table, column_names
 from reference.problems.dag_floats import DagFloats, Progress
 from reference.problems.dag_limits import (
     check_affordable,
@@ -25,9 +24,6 @@ from reference.problems.edge_rules import EdgeRules, NamedEdge
 from reference.problems.network_scores import ChosenScore, table_scores
 from reference.problems.networks import Network
 from reference.problems.score_tables import relative_scores, score_table
-
-Floats = npt.NDArray[np.float64]
-
 
 # Up to here integers answer within a second.
 MOST_INTEGERS = 10

@@ -9,20 +9,19 @@ from itertools import combinations
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from reference.errors import InputError, shown
 from reference.problems.columns import (
     DECIMAL,
     NUMBER_ELSEWHERE,
+    Floats,
+    Ints,
     Table,
     check_positive,
     levels,
     standard_columns,
 )
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 # f of all sets of a size: the sets, one per row, and then one number per set.
 OfSets = Callable[[Ints], Floats]
 # The scores by name; `auto` is `bge`, but refuses a table that looks like categories.

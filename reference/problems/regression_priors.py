@@ -13,12 +13,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from reference.errors import InputError
-from reference.problems.columns import check_positive
-
-Floats = npt.NDArray[np.float64]
+from reference.problems.columns import Floats, Ints, check_positive
 
 # Below this, the second term of the series in R2 is below the resolution of float64.
 SMALL = 1e-9
@@ -28,7 +25,7 @@ class RegressionPrior(ABC):
     """A prior of the coefficients."""
 
     @abstractmethod
-    def log_factors(self, rows: int, sizes: npt.NDArray[np.int64], unexplained: Floats) -> Floats:
+    def log_factors(self, rows: int, sizes: Ints, unexplained: Floats) -> Floats:
         """The log Bayes factors of sets of k variables and `1 - R2` against the empty one, nats."""
 
 
@@ -42,7 +39,7 @@ class ZellnerPrior(RegressionPrior):
         if self.g is not None:
             check_positive("ZellnerPrior", "g", self.g)
 
-    def log_factors(self, rows: int, sizes: npt.NDArray[np.int64], unexplained: Floats) -> Floats:
+    def log_factors(self, rows: int, sizes: Ints, unexplained: Floats) -> Floats:
         """The logarithm of the module's formula."""
         g = float(rows) if self.g is None else self.g
         gain = (rows - 1 - sizes) / 2 * math.log1p(g)
@@ -74,7 +71,7 @@ class HyperGPrior(RegressionPrior):
                 "usual"
             )
 
-    def log_factors(self, rows: int, sizes: npt.NDArray[np.int64], unexplained: Floats) -> Floats:
+    def log_factors(self, rows: int, sizes: Ints, unexplained: Floats) -> Floats:
         """The logarithm of the factor; raises InputError for no more than k + a - 1 rows."""
         if rows <= int(sizes.max()) + self.a - 1:
             raise InputError(

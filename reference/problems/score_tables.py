@@ -7,9 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reference.errors import InputError, shown
-from reference.problems.best_graphs import best_graph
-
-Floats = npt.NDArray[np.float64]
+from reference.problems.best_graphs import Floats, best_graph
 
 
 def score_table(owner: str, scores: object) -> Floats:

@@ -16,6 +16,7 @@ from reference.errors import InputError, TooLargeError, check_integer, check_see
 from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded
 from reference.problems.columns import (
     LEAST_RESIDUE,
+    Ints,
     Table,
     column_names,
     data_names,
@@ -26,8 +27,6 @@ from reference.problems.columns import (
 from reference.problems.dyadic_weights import Dyadics, dyadic_exponentials
 from reference.problems.regression_priors import RegressionPrior, ZellnerPrior, residual_sums
 from reference.problems.selections import Selection, changed, inclusion_indicators
-
-Ints = npt.NDArray[np.int64]
 
 # Above this, 2^p weights take more than a gigabyte.
 MAX_VARIABLES = 22

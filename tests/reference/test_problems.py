@@ -45,7 +45,7 @@ from reference.problems import (
     Sets,
     SyntheticSequences,
     TableSequences,
-    bit_distances,
+    bits,
     closed_form,
     dyadic,
     hard_core,
@@ -270,7 +270,7 @@ def test_modes_of_sixteen_bits_are_at_most_twenty_five() -> None:
 
 @pytest.mark.catches(
     "Strings that differ in alike positions are counted once, not as often as there are.",
-    "reference/problems/bit_distances.py",
+    "reference/problems/bits.py",
     "[math.comb(size, k) for k in range(size + 1)]",
     "[1 for k in range(size + 1)]",
 )
@@ -283,14 +283,14 @@ def test_strings_of_bits_are_counted_by_their_distance_as_one_by_one(
     problem = BitSequences(modes, exponent=5)
     strings = [*map("".join, product("01", repeat=length))]
     distances = Counter(map(problem.distance, strings))
-    assert bit_distances.distance_counts(modes) == [distances[d] for d in range(length + 1)]
+    assert bits.distance_counts(modes) == [distances[d] for d in range(length + 1)]
     assert problem.z() == sum(map(problem.reward, strings))
 
 
 def test_strings_of_the_paper_are_counted_and_more_modes_bring_them_nearer() -> None:
-    assert sum(bit_distances.distance_counts(BitSequences.paper(32).modes)) == 2**32
+    assert sum(bits.distance_counts(BitSequences.paper(32).modes)) == 2**32
     # Control: the nearest of several modes is not the first of them.
-    first, both = (bit_distances.distance_counts(("0000", "1100")[:n]) for n in (1, 2))
+    first, both = (bits.distance_counts(("0000", "1100")[:n]) for n in (1, 2))
     assert first != both
 
 
@@ -301,7 +301,7 @@ def test_strings_of_the_paper_are_counted_and_more_modes_bring_them_nearer() -> 
 def test_strings_of_too_many_kinds_are_not_counted(
     limit: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bit_distances, limit, 1_000)
+    monkeypatch.setattr(bits, limit, 1_000)
     with pytest.raises(TooLargeError, match=words):
         BitSequences.paper(16).log_z()
 
