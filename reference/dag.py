@@ -110,10 +110,7 @@ class PointedDAG(Generic[S]):
         return sum(self.path_counts[x] for x in self.terminals)
 
     def trajectories(self, limit: int = 10_000_000) -> Iterator[Trajectory]:
-        """Yields every complete trajectory `tau: s_o -> x`, as the numbers of its edges.
-
-        Raises TooLargeError if there are more than `limit`.
-        """
+        """Yields every complete trajectory as numbers of edges; TooLargeError beyond a limit."""
         if self.trajectory_count > limit:
             raise TooLargeError(
                 f"the DAG has {self.trajectory_count:,} complete trajectories, and at most "

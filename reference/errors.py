@@ -87,10 +87,7 @@ def check_choice(owner: str, name: str, value: object, choices: Any) -> None:
 
 
 def check_list(owner: str, name: str, value: object, kinds: Any = Iterable) -> list[Any]:
-    """The entries of an argument that must be a finite sequence, of some types, never a string.
-
-    Raises InputError if it is of another type.
-    """
+    """The entries of a sequence of some types, never a string; raises InputError for others."""
     try:
         if isinstance(value, str | bytes | bytearray) or not isinstance(value, kinds):
             raise TypeError

@@ -114,10 +114,7 @@ class GraphArrays:
 
     @cached_property
     def levels(self) -> tuple[Ints, ...]:
-        """The nodes by the length of a longest path from `s_o`; every child is in a later level.
-
-        Raises InputError if there is a cycle.
-        """
+        """The nodes by the length of a longest path from `s_o`; raises InputError for a cycle."""
         waiting, level, levels = self.parent_counts.copy(), np.zeros(1, np.int64), []
         while len(level):
             levels.append(level)

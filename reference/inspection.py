@@ -11,14 +11,8 @@ from reference.dag import PointedDAG
 from reference.errors import InputError
 from reference.fields.field import FLOAT64
 from reference.policies import BackwardPolicy
-from reference.problems.base import (
-    MAX_NODES,
-    Problem,
-    enumerate_dag,
-    enumerate_rewards,
-    exact_reward,
-    kind_of_problem,
-)
+from reference.problems import Problem, enumerate_dag, enumerate_rewards, exact_reward
+from reference.problems.base import MAX_NODES, kind_of_problem
 from reference.solve import flows
 from reference.text import count_text
 

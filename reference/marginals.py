@@ -36,10 +36,7 @@ def marginal(policy: ForwardPolicy[T]) -> tuple[T, ...]:
 
 @checked
 def marginal_by_trajectories(policy: ForwardPolicy[T], limit: int = 10_000_000) -> tuple[T, ...]:
-    """`p_T(x)` of eq:marginal read literally: the sum over every trajectory that ends in `x`.
-
-    Raises TooLargeError if there are more than `limit` trajectories.
-    """
+    """`p_T(x)` of eq:marginal read literally: a sum over trajectories, at most `limit` of them."""
     dag = policy.dag
     total = dict.fromkeys(dag.terminals, policy.field.zero)
     for trajectory in dag.trajectories(limit):

@@ -212,10 +212,7 @@ def _farthest(
 def against_samples(
     samples: Sequence[Hashable], target: Sequence[Hashable], level: float
 ) -> tuple[Interval, list[Line]]:
-    """A lower bound of TV from samples of both laws, by an event chosen on the first halves.
-
-    Both are independent samples. Raises InputError if there are fewer than two of either.
-    """
+    """A lower bound of TV from two or more samples of each law, by an event of the first halves."""
     check_two(samples)
     check_two(target)
     half, other = len(samples) // 2, len(target) // 2

@@ -70,10 +70,7 @@ class LowerMean:
     roundings: int = ROUNDINGS + BLOCK
 
     def add(self, values: Floats) -> None:
-        """Adds values; the bound is valid if they are at most the variables.
-
-        Raises InputError if one is NaN, negative or above `LARGEST`.
-        """
+        """Adds values up to the variables; raises InputError for NaN, or outside 0 to `LARGEST`."""
         if not (inside := (values >= 0) & (values <= LARGEST)).all():
             raise InputError(
                 f"a value is {values[~inside][0]}, but a mean is bounded of numbers from 0 to "
@@ -109,10 +106,7 @@ class LowerMean:
 
 @dataclass
 class MeanInterval:
-    """Confidence intervals of the mean of independent variables in [0, 1].
-
-    `below` bounds the mean from below, and `above` one minus the mean.
-    """
+    """Confidence intervals of the mean of independent variables in [0, 1], from both sides."""
 
     below: LowerMean = field(default_factory=LowerMean)
     above: LowerMean = field(default_factory=LowerMean)

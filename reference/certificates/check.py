@@ -190,10 +190,7 @@ class Walk:
             raise self._refused("its row does not sum to one")
 
     def total_variation(self) -> tuple[Fraction, Fraction]:
-        """The bounds of `TV(p_T, R / Z)`, once all rows are taken.
-
-        Raises RefusedError if the number of rows or the sum of the rewards is wrong.
-        """
+        """The bounds of `TV(p_T, R / Z)`; raises RefusedError if rows or rewards are missing."""
         if self._next != self._nodes:
             raise RefusedError(f"there are {self._next} rows, not {self._nodes}")
         if self._collected != self._reward_sum:

@@ -143,10 +143,7 @@ class Labelled(Protocol):
 
 
 def write_rows(path: Path | str, header: Head, rows: Iterable[Labelled]) -> None:
-    """Writes a certificate; a kill leaves either the old file or the new one.
-
-    Raises InputError if a number or a label is too long to be read back, or it cannot be written.
-    """
+    """Writes a certificate, all or nothing; raises InputError if a number or label is too long."""
     with replacing(Path(path)) as file:
         _check_writable(header.problem, header)
         file.write(("\n".join(header.lines()) + "\n").encode("ascii"))

@@ -53,10 +53,7 @@ class Between(NamedTuple):
 
 
 def shortfall(log_ratio: Floats, error: Floats) -> Between:
-    """Bounds of `(1 - exp(log_ratio))_+`, a number in [0, 1].
-
-    Log ratios, of which minus infinity is a ratio of zero, and their largest errors are in nats.
-    """
+    """Bounds of `(1 - exp(log_ratio))_+`, in [0, 1], from log ratios and errors in nats."""
     low, high = (-np.expm1(np.minimum(log_ratio + sign * error, 0.0)) for sign in (1, -1))
     return Between(low * (1 - SLACK), np.minimum(high * (1 + SLACK), 1.0))
 

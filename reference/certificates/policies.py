@@ -110,10 +110,7 @@ class ForwardRows:
             )
 
     def findings(self) -> list[str]:
-        """The largest rounding of the sum of a row, as a sentence.
-
-        Raises InputError if every row of logits is seen to be one of probabilities.
-        """
+        """The largest rounding of a row's sum; raises InputError if logits are probabilities."""
         if self._are_rows == {True}:
             raise InputError(
                 f"{self._name} gives logits, but each of its rows is at least 0 and sums to 1, as "

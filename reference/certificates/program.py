@@ -27,10 +27,7 @@ def find_checker() -> Path | None:
 
 
 def run_checker(path: Path | str, program: Path | None = None) -> Verdict:
-    """The verdict of the verified checker, by default that of `find_checker`, on a certificate.
-
-    Raises InputError if there is no such file, there is no checker, or it fails.
-    """
+    """The verdict of the verified checker; raises InputError if it or the file is missing."""
     with reading(Path(path), follow=True):
         pass  # a file that can be read
     program = program or find_checker()

@@ -100,10 +100,7 @@ class Drawn(NamedTuple):
 
 @contextmanager
 def open_bare(path: Path | str) -> Iterator[tuple[BareHeader, list[Value], Iterator[int]]]:
-    """Reads the header and the values of a certificate of bare samples, and then each sample.
-
-    Errors are those of `open_certificate`.
-    """
+    """Reads the header and values of bare samples, then each sample; or raises MalformedError."""
     with reading(Path(path), follow=True) as file:
         lines = Lines(file)
         header = read_header(lines, BareHeader, BareHeader._fields)

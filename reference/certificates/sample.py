@@ -36,10 +36,7 @@ class CertifiedSampler:
 
     @classmethod
     def load(cls, path: Path | str) -> "CertifiedSampler":
-        """The sampler of a certificate, once this is checked (in Python).
-
-        Raises InputError if the file is no certificate, or claims something false.
-        """
+        """The sampler of a certificate, checked in Python; raises InputError if it is refused."""
         try:
             with open_certificate(path) as (header, lines):
                 rows = [*lines]

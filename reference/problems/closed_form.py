@@ -9,6 +9,8 @@ from itertools import accumulate
 from random import Random
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
+import numpy as np
+
 from reference.errors import InputError, check_integer, check_seed, shown
 from reference.fields.field import gamma
 from reference.problems.base import kind_of_problem
@@ -149,6 +151,12 @@ def seeded(seed: int) -> Random:
     """A generator of random integers; raises InputError for no integer from 0 to 2^64 - 1."""
     check_seed("sample", seed)
     return Random(seed)
+
+
+def seeded_arrays(owner: str, seed: int) -> np.random.Generator:
+    """A generator of arrays of random numbers; raises InputError as `seeded` does."""
+    check_seed(owner, seed)
+    return np.random.default_rng(seed)
 
 
 def check_count(count: int) -> int:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 
 from reference.arguments import check_fields
-from reference.errors import InputError, check_integer, check_seed
+from reference.errors import InputError, check_integer
 from reference.problems.base import Order, PlaceByPlace, Setup, count_assignments, dyadic
-from reference.problems.closed_form import Enclosure, check_count
+from reference.problems.closed_form import Enclosure, check_count, seeded_arrays
 
 if TYPE_CHECKING:
     from flint import arb
@@ -97,8 +97,7 @@ class Ising(OneByOne):
             seed: seed of couplings and fields.
         """
         check_integer("Ising", "the number of spins", spins, 1, most=10_000)
-        check_seed("Ising", seed)
-        rng = np.random.default_rng(seed)
+        rng = seeded_arrays("Ising", seed)
         v, h = rng.normal(size=(2, spins))
         v /= np.linalg.norm(v)
         return cls(tuple(map(dyadic, h.tolist())), tuple(map(dyadic, v.tolist())), order)
@@ -187,12 +186,11 @@ class Ising(OneByOne):
         """
         from reference.fields.balls import BALL, precision
 
-        check_seed("sample", seed)
+        rng = seeded_arrays("sample", seed)
         with precision(128):
             terms = self._lattice_terms()
             total = BALL.sum(terms)
             weights = [float(term / total) for term in terms]
-        rng = np.random.default_rng(seed)
         h, v, z = (
             np.array(list(map(float, data)))
             for data in (self.fields, self.direction, self._lattice())

@@ -7,9 +7,9 @@ from typing import Literal, Self
 
 import numpy as np
 
-from reference.errors import InputError, check_integer, check_list, check_seed, check_sequence
+from reference.errors import InputError, check_integer, check_list, check_sequence
 from reference.problems.base import Setup, dyadic, positive_reward
-from reference.problems.closed_form import FiniteLaw, Listed
+from reference.problems.closed_form import FiniteLaw, Listed, seeded_arrays
 
 PEAKS = (2, 20)
 
@@ -51,8 +51,7 @@ class Lines(Listed[str]):
             seed: seed of the mixture.
         """
         check_integer("Lines", "the length N", length, 1)
-        check_seed("Lines.laplaces", seed)
-        rng = np.random.default_rng(seed)
+        rng = seeded_arrays("Lines.laplaces", seed)
         centres = rng.integers(1, length, size=4, endpoint=True).tolist()
         weights = rng.dirichlet(np.ones(4)).tolist()
         return cls(

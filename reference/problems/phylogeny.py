@@ -14,10 +14,10 @@ from typing import NamedTuple, Self, TypeAlias
 import numpy as np
 
 from reference.arguments import check_fields
-from reference.errors import InputError, TooLargeError, check_integer, check_seed, shown
+from reference.errors import InputError, TooLargeError, check_integer, shown
 from reference.files import read_file
 from reference.problems.base import Setup, dyadic
-from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded
+from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded, seeded_arrays
 
 # A set of leaves is an integer of 32 bits in the environment.
 MAX_TAXA = 30
@@ -96,8 +96,7 @@ class Phylogeny(Summed):
         """Sequences that evolved: lineages split, and redraw a twentieth of their sites."""
         check_integer("Phylogeny.random", "taxa", taxa, 2, most=MAX_TAXA)
         check_integer("Phylogeny.random", "sites", sites, 1, most=100_000)
-        check_seed("Phylogeny.random", seed)
-        rng = np.random.default_rng(seed)
+        rng = seeded_arrays("Phylogeny.random", seed)
         rows = rng.integers(4, size=(1, sites))
         while len(rows) < taxa:
             rows = np.concatenate([rows, rows[rng.integers(len(rows)), None]])
@@ -108,10 +107,7 @@ class Phylogeny(Summed):
 
     @classmethod
     def from_fasta(cls, path: Path, cost: float = 1.0) -> Self:
-        """An alignment in FASTA: a line `>name`, then lines of the sequence, for each taxon.
-
-        Raises InputError if the file cannot be read, or holds no alignment.
-        """
+        """An alignment in FASTA, lines `>name` and lines of letters; raises InputError if none."""
         text = read_file(Path(path), follow=True).decode("utf-8", "replace").strip()
         entries = [entry.split("\n", 1) for entry in text.split(">")[1:]]
         if not text.startswith(">") or any(len(entry) < 2 for entry in entries):

@@ -17,7 +17,7 @@ from reference.arguments import check_fields
 from reference.errors import InputError, TooLargeError, check_integer, check_seed, shown
 from reference.fields.field import gamma
 from reference.problems.base import Order, PlaceByPlace, Setup, count_assignments, dyadic
-from reference.problems.closed_form import Enclosure, check_count
+from reference.problems.closed_form import Enclosure, check_count, seeded_arrays
 
 # The largest score whose sigmoid, exp(-87) at its smallest, is a normal float32.
 MAX_SCORE = 87
@@ -196,8 +196,7 @@ class Preference(PlaceByPlace[Weights]):
         the law within `(B + 2 t + n) 2^-52` of `R / Z` in total variation, which is below `5e-12`
         at the paper's size. Raises TooLargeError as `log_z` does.
         """
-        check_seed("sample", seed)
-        rng, blocks = np.random.default_rng(seed), self._blocks
+        rng, blocks = seeded_arrays("sample", seed), self._blocks
         law = blocks.totals / blocks.totals.sum()
         chosen = rng.choice(len(law), size=check_count(count), p=law)
         samples = np.empty((count, self.dimension), np.int64)

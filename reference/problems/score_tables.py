@@ -11,10 +11,7 @@ from reference.problems.best_graphs import Floats, best_graph
 
 
 def score_table(owner: str, scores: object) -> Floats:
-    """Local log scores, nats, shape (n, 2^n): row v, column P for the parents in the bit mask P.
-
-    Raises InputError if they are no numbers, or have another shape.
-    """
+    """Local log scores, nats, shape (n, 2^n), by masks of parents; raises InputError if not."""
     try:
         # A wider float may become infinite here, and is refused later.
         with np.errstate(over="ignore"):

@@ -10,19 +10,16 @@ from numbers import Real
 from sys import float_info
 from typing import Any, Literal, Self
 
-import numpy as np
-
 from reference.errors import (
     InputError,
     check_choice,
     check_integer,
-    check_seed,
     check_sequence,
     check_type,
     shown,
 )
 from reference.problems.base import RewardForm, Setup, count_words, dyadic
-from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded
+from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded, seeded_arrays
 
 # The largest length: the numbers of states and trajectories have about this many digits.
 MAX_LENGTH = 10_000
@@ -159,8 +156,7 @@ class SyntheticSequences(Sequences, Summed):
             raise InputError(f"the number of letters is {letters}, but must lie between 1 and 26")
         decisive = length if decisive is None else decisive
         check_integer("SyntheticSequences.random", "decisive", decisive, 1, most=length)
-        check_seed("SyntheticSequences.random", seed)
-        rng = np.random.default_rng(seed)
+        rng = seeded_arrays("SyntheticSequences.random", seed)
         u, v = (
             tuple(float(dyadic(value)) for value in rng.uniform(size=n).tolist())
             for n in (decisive, letters)

@@ -8,18 +8,15 @@ from functools import cached_property
 from random import Random
 from typing import NamedTuple, Self
 
-import numpy as np
-
 from reference.errors import (
     InputError,
     check_choice,
     check_integer,
-    check_seed,
     check_sequence,
     shown,
 )
 from reference.problems.base import RewardForm, Setup, dyadic
-from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded
+from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded, seeded_arrays
 
 
 class Items(NamedTuple):
@@ -72,8 +69,7 @@ class Sets(Summed):
             seed: seed of the utilities u.
         """
         check_integer("Sets.random", "items", items, 1)
-        check_seed("Sets.random", seed)
-        utilities = np.random.default_rng(seed).normal(size=items).tolist()
+        utilities = seeded_arrays("Sets.random", seed).normal(size=items).tolist()
         return cls(tuple(dyadic(math.exp(u)) for u in utilities), size, form)
 
     @classmethod

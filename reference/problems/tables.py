@@ -146,10 +146,7 @@ class _Strings(Sequence[str]):
 
 
 def check_scores(scores: npt.NDArray[np.float32], alphabet: str, length: int) -> None:
-    """Checks a score table.
-
-    Raises InputError for a wrong dtype or length, or values that are not finite or all equal.
-    """
+    """Checks that scores are float32, one per string, finite, not all equal; raises InputError."""
     if not isinstance(scores, np.ndarray) or scores.dtype != np.float32:
         dtype = getattr(scores, "dtype", type(scores).__name__)
         raise InputError(

@@ -12,8 +12,8 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from reference.errors import InputError, TooLargeError, check_integer, check_seed, check_type
-from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded
+from reference.errors import InputError, TooLargeError, check_integer, check_type
+from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded, seeded_arrays
 from reference.problems.columns import (
     LEAST_RESIDUE,
     Ints,
@@ -162,8 +162,7 @@ class VariableSelection(Summed):
         """
         _check_size(variables)
         check_integer("VariableSelection.random", "rows", rows, variables + 2)
-        check_seed("VariableSelection.random", seed)
-        rng = np.random.default_rng(seed)
+        rng = seeded_arrays("VariableSelection.random", seed)
         data = rng.normal(size=(rows, variables))
         for j in range(1, variables):
             data[:, j] = (data[:, j - 1] + math.sqrt(3) * data[:, j]) / 2
