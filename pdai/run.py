@@ -7,11 +7,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import equinox as eqx
 import numpy as np
 import numpy.typing as npt
 
 from fast.environments import AbstractEnvironment
+from fast.environments.contexts import Contexts
 from fast.laws.enumeration import Enumeration
 from fast.laws.paths import corrected_terminals, drawn_terminals, log_probabilities
 from fast.laws.samples import MAX_SAMPLES
@@ -23,10 +23,10 @@ from fast.runs.checkpoints import run_records, save_checkpoint
 from fast.runs.display import Display, slow
 from fast.runs.files import free_folder
 from fast.runs.folder import create_run, load_config, row_of_seed
-from fast.runs.frozen import arithmetic, load_trained, tables_digest
-from fast.runs.job import load_run, removed_on_failure, resume, unfinished
+from fast.runs.frozen import arithmetic, in_one, load_trained, tables_digest
+from fast.runs.job import removed_on_failure, resume, unfinished
 from fast.runs.records import load_law, read_report
-from fast.runs.setup import Setup
+from fast.runs.setup import Setup, set_up
 from fast.tasks import Task
 from fast.training.compose import TrainConfig
 from fast.training.options import check_seeds
@@ -34,7 +34,7 @@ from fast.training.state import TrainState
 from pdai.show.progress import DISPLAY
 from reference.arguments import checked
 from reference.errors import InputError, check_integer, nearest
-from reference.files import InFolder
+from reference.files import InFolder, read_file, sha256
 from reference.problems.contexts import contexts_of, in_context
 
 if TYPE_CHECKING:
@@ -113,22 +113,32 @@ class Run(InFolder):
         return report.contexts[self.context] if self.context else report
 
     @cached_property
-    def _loaded(self) -> tuple[Setup, TrainState, float]:
+    def _saved(self) -> tuple[AbstractEnvironment[Any] | Contexts, TrainState, str]:
         with self._arithmetic():
-            return load_run(self.config, self.context)
+            return *load_trained(self.config), self.digest()
 
     @cached_property
     def _trained(self) -> tuple[AbstractEnvironment[Any], TrainState]:
         with self._arithmetic():
-            return load_trained(self.config, self.context)
+            return in_one(*self._saved[:2], self.context)
 
-    def check_current(self, state: TrainState) -> None:
-        """Checks that it draws from the parameters of its folder, if it has loaded any."""
-        drawn = vars(self).get("_trained")
-        if drawn and not eqx.tree_equal(drawn[1].sampler, state.sampler):
+    def digest(self) -> str:
+        """The checksum of the checkpoint that is in its folder now."""
+        return sha256(read_file(self._absolute / "checkpoint.eqx"))
+
+    def check_current(self) -> None:
+        """Refuses to go on if its folder no longer has the checkpoint that it draws from."""
+        if self._saved[2] != self.digest():
             raise InputError(
                 f"{self!r} draws from other parameters than its folder has now: load it again"
             )
+
+    @cached_property
+    def setup(self) -> Setup:
+        """The objects of the run in its context; of all contexts, if it is in none."""
+        with self._arithmetic():
+            setup = set_up(self.config, self._saved[0])
+            return setup.at(self.context) if self.context else setup
 
     @property
     def environment(self) -> AbstractEnvironment[Any]:
@@ -136,9 +146,14 @@ class Run(InFolder):
         return self._trained[0]
 
     @property
+    def state(self) -> TrainState:
+        """The last saved state of the training."""
+        return self._trained[1]
+
+    @property
     def enumeration(self) -> Enumeration | None:
         """The problem, enumerated; None if it is too large."""
-        return self._loaded[0].at("").enumeration
+        return self.setup.at("").enumeration
 
     @checked
     def policy(self, seed: int | None = None) -> Policy:
@@ -244,7 +259,7 @@ class Run(InFolder):
                 f"the terminal states of {str(self.folder)!r} are too many to enumerate: use "
                 "sample, or report"
             )
-        labels = tuple(self._loaded[0].labels)
+        labels = tuple(self.setup.labels)
         if self.context:
             # The file has the pairs of a context and a state, context by context.
             names, size = [*contexts_of(self.config.problem())], len(labels)
@@ -292,7 +307,7 @@ class Run(InFolder):
         out = out or free_folder(self.folder)
         config = self.config.changed(**options, steps=steps, out=out)
         with self._arithmetic():
-            setup, state, _ = self._loaded
+            setup, state = self.setup, self._saved[1]
             folder = create_run(config, state.policy(0), tables_digest(setup.trained_on))
         with removed_on_failure(folder):
             with self._arithmetic():
@@ -307,8 +322,8 @@ class Run(InFolder):
         Raises:
             InputError: if it is not finished, or already has that many steps.
         """
-        done, (_, state, _) = self.config.optimiser.steps, self._loaded
-        if stands := unfinished(state, done):
+        done = self.config.optimiser.steps
+        if stands := unfinished(self._saved[1], done):
             raise InputError(
                 f"--steps is {steps:,}, but the run {str(self.folder)!r} is at {stands}: finish it "
                 "with --resume alone, and give --steps then"

@@ -88,8 +88,7 @@ def audit(
     config = load_config(folder, accept_changed=accept_changed)
     row = row_of_seed(folder, config.run, seed, "seed")
     with arithmetic(config.run.precision):
-        setup, state, _ = load_run(config, context)
-        setup = setup.at("")
+        setup, state = load_run(config, context)
         with slow("summing the law over all states or trajectories"):
             result = _audit(state.policy(row), setup.enumeration, str(folder))
         return replace(result, unfinished=unfinished(state, config.optimiser.steps))

@@ -67,23 +67,32 @@ def check_tables(folder: Path, environment: AbstractEnvironment[Any] | Contexts)
 
 
 def load_trained(
-    config: TrainConfig, context: str = ""
-) -> tuple[AbstractEnvironment[Any], TrainState]:
-    """The problem of a run and its last saved state, without enumerating anything.
+    config: TrainConfig,
+) -> tuple[AbstractEnvironment[Any] | Contexts, TrainState]:
+    """The input of a run's training and its last saved state, without enumerating anything.
 
-    Call it, and use the result, inside `arithmetic`. A conditional problem needs a context.
+    Call it, and use the result, inside `arithmetic`.
 
     Raises:
-        InputError: if there is no checkpoint, or it is damaged or not finite, or the run has no
-            such context, or several and none is named.
+        InputError: if there is no checkpoint, or it is damaged or not finite.
     """
     environment = config.environment_or_contexts()
     check_tables(config.folder(), environment)
-    state, _ = load_checkpoint(config.folder(), _shapes(config, environment))
-    number = number_of_context(environment, context)
-    if isinstance(environment, Contexts):
-        return environment.at(number), state.at(number)
-    return environment, state
+    return environment, load_checkpoint(config.folder(), _shapes(config, environment))[0]
+
+
+def in_one(
+    trained_on: AbstractEnvironment[Any] | Contexts, state: TrainState, context: str
+) -> tuple[AbstractEnvironment[Any], TrainState]:
+    """The problem and the state of a run, of a conditional problem in one of its contexts.
+
+    Raises:
+        InputError: if there is no such context, or there are some and none is named.
+    """
+    number = number_of_context(trained_on, context)
+    if isinstance(trained_on, Contexts):
+        return trained_on.at(number), state.at(number)
+    return trained_on, state
 
 
 def number_of_context(environment: AbstractEnvironment[Any] | Contexts, name: str) -> int:
@@ -110,7 +119,7 @@ def load_policy(config: TrainConfig) -> Policy:
         InputError: if there is no checkpoint, or it is damaged or not finite.
     """
     with arithmetic(config.run.precision):
-        _, state = load_trained(config)
+        _, state = in_one(*load_trained(config), "")
         numbers: Policy = jax.tree.map(np.asarray, state.sampler.policy)
     kind = jnp.zeros(()).dtype
     policy: Policy = jax.tree.map(

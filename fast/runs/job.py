@@ -10,14 +10,15 @@ import jax
 import numpy as np
 
 from fast.measure.report import Report
-from fast.runs.checkpoints import last_state, load_checkpoint, saved_step
+from fast.runs.checkpoints import last_state, saved_step
 from fast.runs.display import PLAIN, Display
 from fast.runs.files import alone_in, check_free
 from fast.runs.folder import create_run, load_config
 from fast.runs.frozen import (
     arithmetic,
     check_tables,
-    number_of_context,
+    in_one,
+    load_trained,
     tables_digest,
     trainer_of,
 )
@@ -33,22 +34,18 @@ from reference.errors import InputError
 from reference.files import kind_of
 
 
-def load_run(config: TrainConfig, context: str = "") -> tuple[Setup, TrainState, float]:
-    """A run's objects, its last saved state, and its training time until then in seconds.
+def load_run(config: TrainConfig, context: str = "") -> tuple[Setup, TrainState]:
+    """A run's objects and its last saved state, of a conditional problem in one of its contexts.
 
-    Call it, and use the results, inside `arithmetic`. They are of a context of a conditional
-    problem; of all, if "".
+    Call it, and use the results, inside `arithmetic`.
 
     Raises:
-        InputError: if the folder is not a run with a checkpoint, or the run has no such context.
+        InputError: if the folder is not a run with a checkpoint, or the run has no such context, or
+            several and none is named.
     """
-    setup = set_up(config)
-    check_tables(config.folder(), setup.trained_on)
-    state, seconds = load_checkpoint(config.folder(), setup.initial)
-    if not context:
-        return setup, state, seconds
-    chosen = setup.at(context)
-    return chosen, state.at(number_of_context(setup.trained_on, context)), seconds
+    trained_on, saved = load_trained(config)
+    _, state = in_one(trained_on, saved, context)
+    return set_up(config, trained_on).at(context), state
 
 
 def unfinished(state: TrainState, steps: int) -> str:

@@ -76,26 +76,29 @@ class Setup(NamedTuple):
         return [state.policy(row) for row in range(self.config.run.seeds)]
 
 
-def set_up(config: TrainConfig) -> Setup:
+def set_up(
+    config: TrainConfig, trained_on: AbstractEnvironment[Any] | Contexts | None = None
+) -> Setup:
     """Enumerates the problem if it is small enough, checks the environment against it, and starts.
+
+    The input of the training is made, unless it is given.
 
     Raises:
         InputError: if a lifted `p_B` is requested on a problem that is not enumerated, or the
             frozen runs are not on factors of this one.
     """
-    states, most = config.task.states(), config.run.max_states
-    check_states(states, most)
-    contexts = config.task.make_contexts(most)
-    if contexts is None:
-        problem = config.restricted()
-        environment = config.task.make_environment(problem, most)
-        check_sizes(config, environment)
-        measured = _measured(config, problem, environment)
+    check_states(config.task.states(), config.run.max_states)
+    problem = config.restricted()
+    if trained_on is None:
+        trained_on = config.environment_or_contexts(problem)
+    if isinstance(trained_on, Contexts):
+        contexts, environment = trained_on, trained_on.at(0)
     else:
-        # It is measured in each context, by itself.
-        environment, measured = contexts.at(0), (None, None)
-        check_sizes(config, environment)
-    trainer = trainer_of(config, environment if contexts is None else contexts)
+        contexts, environment = None, trained_on
+    check_sizes(config, environment)
+    # With contexts, it is measured in each of them, by itself.
+    measured = _measured(config, problem, environment) if contexts is None else (None, None)
+    trainer = trainer_of(config, trained_on)
     with slow("compiling the program that a run begins with"):
         initial = trainer.init()
     return Setup(config, environment, *measured, trainer, initial, contexts)

@@ -229,10 +229,13 @@ class TrainConfig:
         """The problem as array code, with the reward of the same factors as `restricted`."""
         return self.task.make_environment(self.restricted(factors), self.run.max_states)
 
-    def environment_or_contexts(self) -> "AbstractEnvironment[Any] | Contexts":
-        """The problem as array code; of a conditional one, all of its contexts."""
+    def environment_or_contexts(self, problem: Any = None) -> "AbstractEnvironment[Any] | Contexts":
+        """The problem, `restricted`, as array code; of a conditional one, all of its contexts."""
         contexts = self.task.make_contexts(self.run.max_states)
-        return self.make_environment() if contexts is None else contexts
+        if contexts is not None:
+            return contexts
+        problem = self.restricted() if problem is None else problem
+        return self.task.make_environment(problem, self.run.max_states)
 
     def with_factors(self, **changes: Any) -> "TrainConfig":
         """The configuration with other options of `factors`."""

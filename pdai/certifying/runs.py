@@ -10,7 +10,7 @@ from fast.policies.policy import AnyPolicy, Policy
 from fast.runs.folder import row_of_seed
 from fast.runs.frozen import arithmetic
 from fast.runs.identity import changed_parts, own_sources
-from fast.runs.job import load_run, unfinished
+from fast.runs.job import unfinished
 from fast.runs.records import read_metrics
 from pdai.certifying.options import CertifyOptions
 from pdai.certifying.sources import SamplerSource
@@ -21,7 +21,7 @@ from reference.certificates.exact import ExactLaw, ExactSampler
 from reference.certificates.rejection import Kept, Rejection, exact_samples, rejection
 from reference.errors import InputError, TooLargeError
 from reference.fields.field import RATIONAL
-from reference.files import read_file, sha256
+from reference.files import sha256
 from reference.policies import BackwardPolicy
 
 NETWORK = (
@@ -40,17 +40,17 @@ class RunSource(SamplerSource):
 
     def __init__(self, run: Run, options: CertifyOptions):
         self.folder, self.options, self.config = (folder := run.folder), options, run.config
+        self.digest = run.digest
         self.row = row_of_seed(folder, self.config.run, options.of, "of")
-        with arithmetic(self.config.run.precision):
-            self.setup, state, _ = load_run(self.config, run.context)
-            run.check_current(state)
-            self.policy = _summable(folder, state.policy(self.row))
+        run.check_current()
+        self.policy = _summable(folder, run.policy(options.of))
+        self.setup = run.setup
         rewards = None if self.setup.enumeration is None else self.setup.enumeration.rewards
         target = Target(run.problem, options.max_states, options.seconds, rewards)
         self.context = run.context
         super().__init__(str(folder) + (run.context and f", context {run.context}"), target)
         self.notes = [NETWORK]
-        if stands := unfinished(state, self.config.optimiser.steps):
+        if stands := unfinished(run.state, self.config.optimiser.steps):
             self.notes.append(f"the run is at {stands}")
         if changed := "; ".join(changed_parts(folder)):
             change = f"the code has changed since the run, and is used as it is: {changed}"
@@ -80,9 +80,8 @@ class RunSource(SamplerSource):
     def fingerprint(self) -> dict[str, str | int | None]:
         own = own_sources(self.config.own_parts(), self.config.task)
         parts = repr([own, changed_parts(self.folder)])
-        run = sha256(read_file(self.folder / "checkpoint.eqx"))
         context = {"context": self.context} if self.context else {}
-        return {"run": run, "of": self.row, "parts": sha256(parts.encode()), **context}
+        return {"run": self.digest(), "of": self.row, "parts": sha256(parts.encode()), **context}
 
     def row_sampler(self, policy: Policy) -> RowSampler:
         """A sampler that draws from the rows of a policy."""
