@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from reference.errors import InputError, nearest, plain
-from reference.problems.base import check_members
+from reference.problems.base import check_inherited, check_members
 from reference.problems.circuits import CIRCUITS, Circuit
 from reference.problems.contexts import contexts_of, in_context, is_conditional
 from reference.user_code import called
@@ -86,6 +86,7 @@ def as_problem(problem: Any, context: str = "") -> Any:
             contexts_of(made)
         else:
             check_members(made)
+        check_inherited(made)
         return in_context(made, context)
     except InputError as error:
         raise InputError(f"{problem!r}: {error}" if is_named else str(error)) from None

@@ -35,6 +35,10 @@ Order = Literal["any", "fixed"]
 
 NONE: Mapping[str, Any] = MappingProxyType({})
 
+# What defines a target; and what is said of it, each with the methods that it may be made of.
+DEFINING = ("initial", "children", "reward", "log_reward")
+SAID = {"log_z": ("z", "law"), "sample": ("law",), "quantity_means": (), "log_mass_bound": ()}
+
 MAX_NODES = 2_000_000
 # Limit of an enumeration, and the number of states between checks of clock and memory.
 MAX_SECONDS, LOOKED = 600.0, 1_024
@@ -112,6 +116,26 @@ def check_members(problem: object, *, with_reward: bool = True) -> None:
         )
     for member in ("children", *rules):
         check_takes(f"{kind}: {member}", getattr(problem, member), 1)
+
+
+def check_inherited(problem: Any) -> None:
+    """Checks that a user's subclass of a problem here inherits nothing that is of another target.
+
+    Raises:
+        InputError: if it changes the target, and not what is said of it.
+    """
+    kind = kind_of_problem(problem)
+    ours = [base for base in kind.__mro__ if base.__module__.startswith("reference.")]
+    own = {name for base in kind.__mro__ if base not in ours for name in vars(base)}
+    changed = [name for name in DEFINING if name in own and any(name in vars(x) for x in ours)]
+    kept = [name for name, parts in SAID.items() if own.isdisjoint((name, *parts))]
+    kept = [name for name in kept if getattr(problem, name, None) is not None]
+    if changed and kept:
+        raise InputError(
+            f"{kind.__name__} has {' and '.join(changed)} of its own, but {' and '.join(kept)} of "
+            f"{ours[0].__name__}, for which the target is another: define these too, or set them "
+            f"to None ({kept[0]} = None)"
+        )
 
 
 def choose_one(what: str, names: Iterable[str]) -> str:

@@ -88,6 +88,8 @@ def test_the_exact_distance_lies_in_the_interval_of_every_regime(name: str) -> N
 
 def test_control_a_wrong_reward_moves_the_interval_away() -> None:
     class Other(Grid):
+        log_z = sample = None  # type: ignore[assignment]  # of the other reward
+
         def reward(self, terminal: Any) -> Fraction:
             return Fraction(1) if terminal.coordinates == (0, 0) else super().reward(terminal)
 

@@ -42,7 +42,7 @@ from reference.problems.base import enumerate_dag, enumerate_rewards
 from reference.problems.closed_form import Enclosure
 from reference.problems.grid import Cell
 from reference.problems.networks import Network
-from reference.problems.sets import Items
+from reference.problems.sets import Items, Sets
 from reference.solve import forward_from_backward
 from tests.command_lines import ROOT, answer, python
 from tests.made_up_runs import tiny_run
@@ -382,6 +382,10 @@ test_bad_input_in_python = refuses(
     (
         lambda: by_form(coins(log_z=lambda s: Enclosure(40 * math.log(3), 0.1))),
         "with an error from 0 to 1e-06",
+    ),
+    (
+        lambda: solve(type("Other", (Sets,), {"reward": lambda s, x: 1 + x.members[0]}).random()),
+        "Other has reward of its own, but log_z and sample of Sets, for which the target is",
     ),
     # Though nothing is trained.
     (lambda: pdai.sampler("lines", stps=100), "no option 'stps'"),
