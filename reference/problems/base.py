@@ -23,7 +23,17 @@ from reference.errors import (
     plain,
     shown,
 )
-from reference.user_code import LONG, Asked, AskTwice, Growth, Of, digits_lost, exact, same_states
+from reference.user_code import (
+    LONG,
+    Asked,
+    AskTwice,
+    Growth,
+    Of,
+    digits_lost,
+    exact,
+    same_classes,
+    same_states,
+)
 
 S = TypeVar("S", bound=Hashable)
 Values = TypeVar("Values", bound=tuple[tuple[Any, ...]])
@@ -385,12 +395,12 @@ def _check_equal_states(asked: AskedProblem[S], dag: PointedDAG[S]) -> None:
             one, two = asked.reward(listed), asked.reward(other)
             # Equal sets may be added up in another order.
             differ = abs(one - two) * 1_000 > one + two
-        if differ:
+        what = ("children" if dag.children[v] else "rewards") if differ else "classes"
+        if differ or not same_classes(listed, other):
             raise InputError(
                 f"{asked.name}: the states {shown(listed)} and {shown(other)} are equal, but "
-                f"have other {'children' if dag.children[v] else 'rewards'}: equal states are "
-                "one, so let __eq__ and __hash__ compare all that children and reward read; "
-                "1, True and 1.0 are equal too"
+                f"have other {what}: equal states are one, so let __eq__ and __hash__ compare all "
+                "that children and reward read; 1, True and 1.0 are equal too, and named tuples of two classes"
             )
 
 

@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import ml_dtypes
@@ -209,6 +209,18 @@ def reduced(_: Any, state: _Sorted) -> list[_Sorted]:
     return [_Sorted("".join(sorted(state.text + c)), state.left + (c == "b")) for c in more]
 
 
+class Push(NamedTuple):
+    """A state that equals another one."""
+
+    number: int
+
+
+class Jump(NamedTuple):
+    """A state that equals another one."""
+
+    number: int
+
+
 def flagged(_: Any, state: Any) -> list[Any]:
     return {(): [(1,), (2,)], (1,): [(1, 0)], (2,): [(1, False), (2, 0)]}.get(state, [])
 
@@ -224,9 +236,26 @@ def flagged(_: Any, state: Any) -> list[Any]:
     [
         ("children", {"initial": _Sorted(""), "children": doubled, "reward": lambda p, x: 1}),
         ("rewards", {"initial": (), "children": flagged, "reward": lambda p, x: len(str(x))}),
+        (
+            "classes",
+            {
+                "initial": "",
+                "children": lambda p, s: {
+                    "": ["p", "j"],
+                    "p": [(Push(1),)],
+                    "j": [(Jump(1),), (2,)],
+                }.get(s, []),
+                "reward": lambda p, x: 1,
+            },
+        ),
         ("", {"initial": _Sorted(""), "children": reduced, "reward": lambda p, x: x.left}),
     ],
-    ids=["a part that children read", "1 and True", "a part that the others determine"],
+    ids=[
+        "a part that children read",
+        "1 and True",
+        "named tuples",
+        "a part that the others determine",
+    ],
 )
 def test_equal_states_are_alike(word: str, members: Any) -> None:
     if not word:
