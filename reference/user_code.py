@@ -300,6 +300,21 @@ def parts_of(state: Any) -> Iterable[Any]:
     return ()
 
 
+def holds_float(state: Any) -> bool:
+    """True for a float, and a state with one in it."""
+    return isinstance(state, float | np.floating) or any(map(holds_float, parts_of(state)))
+
+
+def rounded(state: Any) -> Any:
+    """A state whose floats have 12 digits, or 5 in float32; equal up to rounding if that is."""
+    if isinstance(state, float | np.floating):
+        return round(float(f"{state:.{12 if isinstance(state, float) else 5}g}"), 14)
+    if isinstance(state, frozenset):
+        return frozenset(map(rounded, state))
+    parts = [*map(rounded, parts_of(state))]
+    return (type(state), *parts) if parts else state
+
+
 def same_classes(one: Any, other: Any) -> bool:
     """False if two equal states hold named tuples of two classes, which compare as tuples do."""
     if isinstance(one, frozenset):

@@ -31,6 +31,8 @@ from reference.user_code import (
     Of,
     digits_lost,
     exact,
+    holds_float,
+    rounded,
     same_classes,
     same_states,
 )
@@ -366,7 +368,8 @@ def enumerate_rewards(problem: Problem[S], dag: PointedDAG[S]) -> tuple[Fraction
     """`R(x)`, one per `dag.terminals`: exact, or within 2^-51 of `exp(log R)` (`exponential`).
 
     Raises InputError if a reward is not a positive finite number, or its logarithm not a finite
-    one; if all have underflowed; or if equal states have other children or rewards.
+    one; if all have underflowed; if equal states have other children or rewards; or if two
+    terminal states differ by rounding alone.
     """
     check_members(problem)
     asked = AskedProblem[S](problem)
@@ -378,10 +381,24 @@ def enumerate_rewards(problem: Problem[S], dag: PointedDAG[S]) -> tuple[Fraction
             f"the largest reward, of {shown(best)}, is {float(most)}, so near to 0 that the float "
             "has lost digits: give its logarithm as log_reward(terminal) instead of reward"
         )
+    _check_rounding(asked.name, [dag.labels[x] for x in dag.terminals])
     # A lift has states that are not the problem's.
     if dag.labels[0] == asked.initial:
         _check_equal_states(asked, dag)
     return rewards
+
+
+def _check_rounding(name: str, terminals: Sequence[S]) -> None:
+    """Refuses two terminal states that are floats of one number, such as 0.3 and 0.1 + 0.2."""
+    if not any(map(holds_float, terminals[:: max(1, len(terminals) // MET_AGAIN)])):
+        return
+    met: dict[Any, S] = {}
+    for x in terminals:
+        if (first := met.setdefault(rounded(x), x)) is not x:
+            raise InputError(
+                f"{name}: the terminal states {shown(first)} and {shown(x)} differ by rounding "
+                "alone, but count as two: let states hold whole numbers, or round(x, 9)"
+            )
 
 
 def _check_equal_states(asked: AskedProblem[S], dag: PointedDAG[S]) -> None:
@@ -400,7 +417,8 @@ def _check_equal_states(asked: AskedProblem[S], dag: PointedDAG[S]) -> None:
             raise InputError(
                 f"{asked.name}: the states {shown(listed)} and {shown(other)} are equal, but "
                 f"have other {what}: equal states are one, so let __eq__ and __hash__ compare all "
-                "that children and reward read; 1, True and 1.0 are equal too, and named tuples of two classes"
+                "that children and reward read; 1, True and 1.0 are equal too, and named tuples "
+                "of two classes"
             )
 
 

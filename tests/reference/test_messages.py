@@ -109,6 +109,13 @@ def rewards(**members: Any) -> Any:
     return enumerate_rewards(problem, enumerate_dag(problem, max_nodes=1_000))
 
 
+def doses(zero: float, step: float) -> Any:
+    """The rewards of sums of one step or two, in floats."""
+    of = lambda x: (x, frozenset([x]))  # noqa: E731
+    more = lambda s: [of(s[0] + step), of(s[0] + 2 * step)] if s[0] < 0.95 else []  # noqa: E731
+    return rewards(initial=of(zero), children=more, reward=lambda _: 1)
+
+
 GRAPHS: list[tuple[Any, dict[str, Any], str]] = [
     ({"o": ["a"], "a": ["b"], "b": ["a", "x"], "x": []}, {}, "cycle .*remove one"),
     ({"o": ["o", "x"], "x": []}, {}, "cycle 'o' -> 'o'"),
@@ -168,6 +175,8 @@ REFUSED: list[Row] = [
     (lambda: rewards(initial=Mutable().grown), "initial is a method, but must be"),
     (lambda: enumerate_dag(Grid), r"is a class, but must be .* Grid\(\)"),
     (lambda: rewards(initial=Mutable(), children=Mutable.grown), "was changed .* copy"),
+    (lambda: doses(0.0, 0.1), r" and \(0.999.* differ by rounding alone, but count as two"),
+    (lambda: doses(np.float32(0), np.float32(0.1)), "differ by rounding .* whole numbers"),
     (lambda: ForwardPolicy(FORK, RATIONAL, [HALF, HALF / 2]), "'o' sums to 3/4"),
     (lambda: ForwardPolicy(FORK, FLOAT64, [0.5, 0.5 + 1e-9]), "'o' sums to 1.00"),
     (lambda: BackwardPolicy(FORK, RATIONAL, [HALF, HALF]), "'x' sums to 1/2"),
