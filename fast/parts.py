@@ -142,10 +142,8 @@ def choose(part: str, choice: Any) -> Chosen:
     """The part that a choice names.
 
     The choice is a built-in name, `module:Name`, a class of options, an instance of one, or a
-    user's class or function that makes the part.
-
-    Raises:
-        InputError: if the choice is not one of these.
+    user's class or function that makes the part. Raises InputError if the choice is not one of
+    these.
     """
     kind = CHOICES[part]
     if isinstance(choice, str):

@@ -46,8 +46,7 @@ class Held(eqx.Module):
 def held(what: str, module: Any) -> Any:
     """The module itself if all its leaves are arrays, else as a `Held`.
 
-    Raises:
-        InputError: if a leaf is neither an array nor hashable, or is a random key.
+    Raises InputError if a leaf is neither an array nor hashable, or is a random key.
     """
     for path, leaf in jax.tree_util.tree_leaves_with_path(module):
         is_key = _is_array(leaf) and jnp.issubdtype(leaf.dtype, jax.dtypes.extended)
@@ -68,8 +67,7 @@ def _is_array(leaf: Any) -> bool:
 def traced(owner: str, name: str, function: Callable[..., Any], *arguments: Any) -> Any:
     """The result of a user's function while JAX traces it.
 
-    Raises:
-        InputError: if it raises; the message names owner, function, error, file and line.
+    Raises InputError if it raises; the message names owner, function, error, file and line.
     """
 
     def in_words() -> Any:
@@ -85,9 +83,8 @@ def traced(owner: str, name: str, function: Callable[..., Any], *arguments: Any)
 def built(part: str, base: type, advice: str, call: "partial[Any]") -> Any:
     """The module that a call of a user's class or function makes, as `held` keeps it.
 
-    Raises:
-        InputError: if the call raises, or makes no instance of the base; the message says from
-            what to derive.
+    Raises InputError if the call raises, or makes no instance of the base; the message says from
+    what to derive.
     """
     what, made = f"{part} {call.func!r}", traced(name_of(call.func), "__init__", call)
     if not isinstance(made, base):
@@ -102,8 +99,7 @@ def answer(
 ) -> jax.Array:
     """The result of a user's method, which must be an array of real numbers of a shape.
 
-    Raises:
-        InputError: if it raises, or returns something else.
+    Raises InputError if it raises, or returns something else.
     """
     value = traced(owner, name, function, *arguments)
     got = f"{shown(value)}, a {type(value).__name__}"
@@ -123,8 +119,7 @@ def answer(
 def same_program(owner: str, function: Callable[..., Any], *arguments: Any) -> None:
     """Traces a function twice, and compares the two programs line by line.
 
-    Raises:
-        InputError: if they differ, or use an array of an earlier trace.
+    Raises InputError if they differ, or use an array of an earlier trace.
     """
     first, again = (_program(owner, function, *arguments) for _ in range(2))
     for line, other in zip_longest(first, again, fillvalue=""):

@@ -86,8 +86,7 @@ def posterior(
 def table_from(data: Any) -> Table:
     """The table of a CSV file, a pandas frame or a matrix.
 
-    Raises:
-        InputError: if it is none, or as `read_table` does.
+    Raises InputError if it is none, or as `read_table` does.
     """
     if isinstance(data, str | Path):
         return read_table(Path(data))

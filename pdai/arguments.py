@@ -69,8 +69,7 @@ class Scanned(NamedTuple):
 def scan(arguments: Sequence[str], usual: str) -> Scanned:
     """The task and the parts that the arguments after a command choose; the usual task if none.
 
-    Raises:
-        InputError: if it has an option of a part that is not chosen.
+    Raises InputError if it has an option of a part that is not chosen.
     """
     task = next((word for word in arguments if word in TASKS), usual)
     given = flag_values(arguments)
@@ -143,11 +142,7 @@ def task_options(task: str, how: type[Any]) -> type[Any]:
 
 
 def tasks_union(task: str, kind: type[Any], shown: Sequence[str] = tuple(TASKS)) -> tuple[Any, Any]:
-    """The tasks as subcommands: the chosen one with its options, the others by name.
-
-    Returns:
-        The default of the chosen task, and the type of all tasks that are shown.
-    """
+    """The default of the chosen task, and all tasks as subcommands: the others by name alone."""
     # The same object as the field's default: tyro then need not compare it with every task.
     default = kind()
     union: list[Any] = []

@@ -81,8 +81,7 @@ class _Plan(NamedTuple):
 def train_until(config: TrainConfig, display: Display) -> Goal:
     """Trains in rounds until TV is certified to be at most `config.run.tv`.
 
-    Raises:
-        InputError: if no certificate can show that, or the folder exists.
+    Raises InputError if no certificate can show that, or the folder exists.
     """
     _check(config)
     folder = config.folder()
@@ -104,8 +103,7 @@ def _seal(folder: Path, number: int) -> str:
 def go_on(folder: Path, display: Display) -> Goal:
     """Goes on with the rounds of a folder, from wherever they stopped.
 
-    Raises:
-        InputError: if a round's folder or the log was changed, or training diverges.
+    Raises InputError if a round's folder or the log was changed, or training diverges.
     """
     log = read_json(folder / LOG, checksum=True)
     config, rounds = from_json(log["config"], str(folder / LOG)), log["rounds"]

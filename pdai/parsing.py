@@ -128,9 +128,8 @@ def _with_own_problem(arguments: Sequence[str]) -> Sequence[str]:
 def parse(arguments: Sequence[str]) -> Any:
     """The command that arguments give, ready to run.
 
-    Raises:
-        InputError: if an option belongs to no chosen part, or breaks a rule.
-        SystemExit: if they cannot be parsed, or help is requested.
+    Raises InputError if an option belongs to no chosen part, or breaks a rule, and SystemExit if
+    they cannot be parsed, or help is requested.
     """
     arguments = _with_own_problem(arguments)
     refuse_unknown_names(arguments)

@@ -49,8 +49,7 @@ BY_SEED = ("loss", "log_z", "tv")
 def proposing(policy: AnyPolicy, owner: str, fix: str) -> Policy:
     """A policy whose trajectories can be drawn backwards.
 
-    Raises:
-        InputError: of the owner with that fix, if its latent is random, or `p_B` reads it.
+    Raises InputError, of the owner with that fix, if its latent is random, or `p_B` reads it.
     """
     if not isinstance(policy, Policy) or policy.backward.reads_latent:
         raise InputError(
@@ -106,8 +105,7 @@ class Run(InFolder):
     def report(self) -> Report:
         """The final figures, with those of the untrained policy and of exact sampling.
 
-        Raises:
-            InputError: if the run is not finished.
+        Raises InputError if the run is not finished.
         """
         report = Report.from_json(read_report(self.folder))
         return report.contexts[self.context] if self.context else report
@@ -250,8 +248,7 @@ class Run(InFolder):
     def law(self) -> Law:
         """The learned law of every seed and the target, by label.
 
-        Raises:
-            InputError: if the run is not finished, or its terminal states are not enumerated.
+        Raises InputError if the run is not finished, or its terminal states are not enumerated.
         """
         learned, target = load_law(self.folder)
         if self.enumeration is None:
@@ -319,8 +316,7 @@ class Run(InFolder):
     def steps_until(self, steps: int) -> int:
         """The number of further steps to a total, for a finished run.
 
-        Raises:
-            InputError: if it is not finished, or already has that many steps.
+        Raises InputError if it is not finished, or already has that many steps.
         """
         done = self.config.optimiser.steps
         if stands := unfinished(self._saved[1], done):

@@ -16,11 +16,7 @@ from fast.tracing import answer, traced
 def value_of(
     loss: TrajectoryLoss, steps: Steps, log_z: Float[Array, ""], key: PRNGKeyArray
 ) -> Float[Array, ""]:
-    """The loss of a batch.
-
-    Raises:
-        InputError: if the loss raises, or is not one real number.
-    """
+    """The loss of a batch; raises InputError if the loss raises, or is not one real number."""
     name = type(loss).__name__
     if isinstance(loss, RatioLoss):
         return answer(name, (), "of_ratios", loss.of_ratios, log_ratio(steps), key)
@@ -35,8 +31,7 @@ def penalties_of(
 ) -> Float[Array, "batch time"]:
     """The penalties of a batch.
 
-    Raises:
-        InputError: if the loss raises, or they are not one real number per step.
+    Raises InputError if the loss raises, or they are not one real number per step.
     """
     shape = trajectories.active.shape
     asked = policy, environment, trajectories
@@ -48,8 +43,7 @@ def context_of(
 ) -> Any:
     """The further inputs of a loss; no gradient flows through them.
 
-    Raises:
-        InputError: if the loss raises.
+    Raises InputError if the loss raises.
     """
     name = type(loss).__name__
     return lax.stop_gradient(traced(name, "context", loss.context, environment, trajectories))

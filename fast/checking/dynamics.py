@@ -143,8 +143,7 @@ def _all_ways(
 ) -> tuple[Floats, Floats, Floats]:
     """The outputs by `unroll`, by `advance` and `read`, and by `recall` of `record`.
 
-    Raises:
-        InputError: if an output is not finite, or `recall` gives another number of outputs.
+    Raises InputError if an output is not finite, or `recall` gives another number of outputs.
     """
     unrolled, stepwise, recalled = map(np.asarray, _outputs(network, observations))
     for method, value in (("unroll", unrolled), ("read", stepwise)):

@@ -136,9 +136,8 @@ def check_enumerated(
 ) -> Enumeration:
     """Enumerates a problem and checks an environment against it on every state and edge.
 
-    Raises:
-        TooLargeError: if the problem has more than `max_states` states.
-        InputError: at the first rule that is broken, but for those of random terminals.
+    Raises TooLargeError if the problem has more than `max_states` states, and InputError at the
+    first rule that is broken, but for those of random terminals.
     """
     return _enumerated(problem, environment, max_states, "float32")[0]
 
@@ -174,10 +173,8 @@ def check_trajectories(problem: Problem[Any] | None, environment: AbstractEnviro
     """Checks an environment whose states are too many to list, along random trajectories.
 
     At up to 256 of their states labels survive, every move is undone and redone, forwards and
-    backwards, no two lead to one state, and the children are the problem's, if there is one.
-
-    Raises:
-        InputError: at the first rule that is broken.
+    backwards, no two lead to one state, and the children are the problem's, if there is one. Raises
+    InputError at the first rule that is broken.
     """
     check_types(environment)
     name, asked = (

@@ -60,8 +60,7 @@ def batch_loss(
 ) -> Float[Array, ""]:
     """The loss of a batch by its definition, without the short cuts of training.
 
-    Raises:
-        InputError: if it is neither a loss of trajectories nor one of policies, or no number.
+    Raises InputError if it is neither a loss of trajectories nor one of policies, or no number.
     """
     if isinstance(loss, PolicyLoss):
         penalties = penalties_of(loss, sampler.policy, environment, batch)

@@ -40,11 +40,7 @@ class WrittenProblem:
         return self.rows[state]
 
     def reward(self, terminal: str) -> Fraction:
-        """`R(x)`, as listed.
-
-        Raises:
-            InputError: if it is not listed.
-        """
+        """`R(x)`, as listed; raises InputError if it is not listed."""
         if terminal not in self.rewards:
             raise InputError(
                 f"WrittenProblem: the terminal state {terminal!r} has no reward: add it to rewards"
@@ -89,10 +85,7 @@ def make_instance(
 ) -> Instance:
     """The instance of a problem, lifted by exact dynamics; by default without memory.
 
-    `kind` is the class of its environment.
-
-    Raises:
-        InputError: if the problem breaks a rule.
+    `kind` is the class of its environment. Raises InputError if the problem breaks a rule.
     """
     environment = kind.from_problem(problem)
     dag = environment.dag

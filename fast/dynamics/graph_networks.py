@@ -287,11 +287,7 @@ class TemporalGCNNetwork(AbstractDynamics[PathFeatures]):
 
 
 def graphs_of(environment: AbstractEnvironment[Any]) -> Graphs:
-    """The environment, if its states are graphs.
-
-    Raises:
-        InputError: if its states are not graphs.
-    """
+    """The environment, if its states are graphs; raises InputError if not."""
     if not isinstance(environment, Graphs):
         raise InputError(
             f"a graph network on {type(environment).__name__}, but it reads graphs, which "

@@ -31,8 +31,7 @@ class BitEnvironment(AbstractSequenceEnvironment):
     ) -> "BitEnvironment":
         """The environment with the parameters of `problem`.
 
-        Raises:
-            TooLargeError: if there are too many words for an action each.
+        Raises TooLargeError if there are too many words for an action each.
         """
         if problem.word > MAX_WORD:
             raise TooLargeError(

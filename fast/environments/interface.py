@@ -16,8 +16,7 @@ from reference.errors import InputError, check_integer
 def check_types(environment: AbstractEnvironment[Any]) -> None:
     """Checks that an environment can be traced by `jax.jit`, and the types of all its results.
 
-    Raises:
-        InputError: if a field or a result has another type, or a method cannot be traced.
+    Raises InputError if a field or a result has another type, or a method cannot be traced.
     """
     name = type(environment).__name__
     for field in ("horizon", "actions", "parents"):
@@ -80,8 +79,7 @@ def same_state(state: Any, other: Any) -> jax.Array:
 def encode_all(environment: AbstractEnvironment[Any], labels: Sequence[Any]) -> Any:
     """The batch of the states of all labels, which must survive encoding and decoding.
 
-    Raises:
-        InputError: if one does not, or its state is of another type than the initial one.
+    Raises InputError if one does not, or its state is of another type than the initial one.
     """
     initial = jax.eval_shape(environment.initial)
     # Taking a method from a module is slow, as equinox wraps it anew each time.

@@ -21,13 +21,10 @@ def exact_policy(
 ) -> tuple[LiftedDAG[Any], ForwardPolicy[Fraction]]:
     """A trained policy as an exact object on the lift by full histories.
 
-    The network is evaluated in float64 along every history, step by step as `RowSampler` does,
-    and its rows are closed as there (`reference.certificates.rows`). Keying the lift by histories
-    is always right and compares no floating-point latents. A Markovian policy gets the trivial
-    lift.
-
-    Raises:
-        TooLargeError: if the lift has more than `max_nodes` states.
+    The network is evaluated in float64 along every history, step by step as `RowSampler` does, and
+    its rows are closed as there (`reference.certificates.rows`). Keying the lift by histories is
+    always right and compares no floating-point latents. A Markovian policy gets the trivial lift.
+    Raises TooLargeError if the lift has more than `max_nodes` states.
     """
     is_markov = policy.is_markovian
     lifted = lift(enumeration.dag, Forgetful() if is_markov else History(), max_nodes)

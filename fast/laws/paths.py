@@ -111,8 +111,7 @@ def drawn_terminals(
 ) -> Samples:
     """Samples of terminal states, on any problem.
 
-    Raises:
-        InputError: if a row of logits on the way is not finite, from which nothing can be drawn.
+    Raises InputError if a row of logits on the way is not finite, from which nothing can be drawn.
     """
     return _as_samples(labelled_paths(policy, environment, count, seed))
 
@@ -122,14 +121,9 @@ def corrected_terminals(
 ) -> tuple[Samples, Floats, Floats]:
     """Ends of independent chains that begin in samples of the policy, and keep the target's law.
 
-    The policy's `p_B` must read no latent.
-
-    Returns:
-        the samples, with the trajectories of their last steps; of each chain the share of proposals
-        that it accepted, and the share of steps to another state, as it may accept its own.
-
-    Raises:
-        InputError: as `drawn_terminals` does.
+    The samples have the trajectories of their last steps; with them come, of each chain, the share
+    of proposals that it accepted, and of steps to another state, as it may accept its own. The
+    policy's `p_B` must read no latent. Raises InputError as `drawn_terminals` does.
     """
     shares = []
 
@@ -152,8 +146,7 @@ def log_probabilities(
 ) -> Paths:
     """Probabilities of complete trajectories `s_o, ..., x`, given and returned by their labels.
 
-    Raises:
-        InputError: as `as_batch` does, or if the latent is random.
+    Raises InputError, as `as_batch` does, or if the latent is random.
     """
     if not isinstance(policy, Policy):
         raise InputError(
@@ -170,9 +163,8 @@ def as_batch(
 ) -> Trajectories:
     """Complete trajectories `s_o, ..., x`, given by the labels of their states, as array code.
 
-    Raises:
-        InputError: if one does not begin in the initial state, takes a step that is no edge, or
-            does not end in a terminal state.
+    Raises InputError if one does not begin in the initial state, takes a step that is no edge, or
+    does not end in a terminal state.
     """
     horizon = environment.horizon
     for tau in trajectories:

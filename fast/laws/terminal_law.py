@@ -98,10 +98,8 @@ def law_of(
 def exact_law(policy: Policy, enumeration: Enumeration, *, float64: bool) -> TerminalLaw:
     """The exact terminal law, up to the rounding of the network's arithmetic; sums are in float64.
 
-    By dynamic programming for a Markovian policy, else by summing every complete trajectory.
-
-    Raises:
-        TooLargeError: if a path-dependent policy has more than 20 million trajectories.
+    By dynamic programming for a Markovian policy, else by summing every complete trajectory. Raises
+    TooLargeError if a path-dependent policy has more than 20 million trajectories.
     """
     if policy.is_markovian:
         return _markov_law(policy, enumeration, float64=float64)

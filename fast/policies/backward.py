@@ -207,8 +207,7 @@ class OwnBackward(BackwardOptions):
     ) -> AbstractBackwardPolicy:
         """The policy that the user's class gives.
 
-        Raises:
-            InputError: if it is no `AbstractBackwardPolicy`.
+        Raises InputError if it is no `AbstractBackwardPolicy`.
         """
         call = partial(self.make, features, parents, key=key)
         advice = "fast.policies.backward.AbstractStateBackward, and define logits"

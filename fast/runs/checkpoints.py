@@ -51,11 +51,9 @@ def save_checkpoint(folder: Path, state: TrainState, seconds: float) -> None:
 def load_checkpoint(folder: Path, template: TrainState) -> tuple[TrainState, float]:
     """The saved state of training, and the training time until then in seconds.
 
-    The template is a state of the same configuration, for its shapes.
-
-    Raises:
-        InputError: if there is no checkpoint, or it is damaged, or of another version or
-            configuration, or its parameters are no finite numbers.
+    The template is a state of the same configuration, for its shapes. Raises InputError if there is
+    no checkpoint, or it is damaged, or of another version or configuration, or its parameters are
+    no finite numbers.
     """
     path = folder / "checkpoint.eqx"
     if not kind_of(path):
@@ -101,8 +99,7 @@ def saved_step(folder: Path) -> int:
 def run_records(folder: Path) -> list[dict[str, Any]]:
     """The records of a run until its last checkpoint, unchanged since then.
 
-    Raises:
-        InputError: if they, or another file of a finished run, were changed.
+    Raises InputError if they, or another file of a finished run, were changed.
     """
     check_seal(folder)
     if not kind_of(folder / "checkpoint.eqx"):
@@ -113,11 +110,9 @@ def run_records(folder: Path) -> list[dict[str, Any]]:
 def last_state(folder: Path, initial: TrainState) -> tuple[TrainState, float]:
     """The state from which a run resumes, and the training time until then in seconds.
 
-    This is its last checkpoint, or its start, saved as the first checkpoint, if it has none.
-    Later records are dropped.
-
-    Raises:
-        InputError: if the checkpoint is damaged or of another version or configuration.
+    This is its last checkpoint, or its start, saved as the first checkpoint, if it has none. Later
+    records are dropped. Raises InputError if the checkpoint is damaged or of another version or
+    configuration.
     """
     state, seconds, kept = initial, 0.0, b""
     if kind_of(folder / "checkpoint.eqx"):
@@ -182,10 +177,8 @@ def _check_tied(folder: Path, header: dict[str, Any]) -> None:
 def _checked_records(folder: Path) -> bytes:
     """The records up to a checkpoint, as they were when it was written.
 
-    If they are lost, the run resumes without them, with a warning on stderr.
-
-    Raises:
-        InputError: if they were changed, or some are missing; or if the checkpoint is damaged.
+    If they are lost, the run resumes without them, with a warning on stderr. Raises InputError if
+    they were changed, or some are missing; or if the checkpoint is damaged.
     """
     path = folder / "metrics.jsonl"
     header, _ = _read(folder / "checkpoint.eqx")

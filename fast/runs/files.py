@@ -42,13 +42,9 @@ def check_free(folder: Path, command: str = "") -> None:
 
 @contextmanager
 def new_folder(folder: Path, command: str = "") -> Iterator[Path]:
-    """Makes a folder that appears when the body has filled it: after a kill, all of it or none.
+    """Makes a folder that appears when the body has filled the path: after a kill, all or none.
 
-    Yields:
-        the path that the body writes to.
-
-    Raises:
-        InputError: as `check_free` does; or if it cannot be made.
+    Raises InputError as `check_free` does, or if it cannot be made.
     """
     check_free(folder, command)
     partial = partial_of(folder)
@@ -68,10 +64,8 @@ def alone_in(folder: Path) -> Iterator[None]:
     """Keeps other processes from training in a run folder; removes partial files of killed ones.
 
     The lock is on the folder itself: it adds no file, and dies with its process. Where the system
-    or the file system has no such locks, the body runs without a lock.
-
-    Raises:
-        InputError: if another process is training there.
+    or the file system has no such locks, the body runs without a lock. Raises InputError if another
+    process is training there.
     """
     descriptor = _lock(folder)
     if descriptor is None:

@@ -42,12 +42,9 @@ PACKAGES = ("pdai", "jax", "jaxlib", "numpy", "equinox", "optax")
 def create_run(config: TrainConfig, policy: AnyPolicy, tables: str | None = None) -> Path:
     """Makes the run folder of a configuration, with copies of the files that it reads.
 
-    `policy` is that of one seed, and `tables` the checksum of an enumerated problem.
-
-    Raises:
-        InputError: if it exists already: nothing is overwritten; or if a frozen run is not
-            finished, or was changed since; or if a part of the user's own was edited since it was
-            imported.
+    `policy` is that of one seed, and `tables` the checksum of an enumerated problem. Raises
+    InputError if it exists already: nothing is overwritten; or if a frozen run is not finished, or
+    was changed since; or if a part of the user's own was edited since it was imported.
     """
     frozen, run, task = config.factors.frozen, config.run, config.task
     copies = _copies(len(frozen))
@@ -84,11 +81,9 @@ def create_run(config: TrainConfig, policy: AnyPolicy, tables: str | None = None
 def load_config(folder: Path, *, accept_changed: bool = False) -> TrainConfig:
     """The configuration of a run whose sampler is used or trained further.
 
-    If the user's parts may have changed since, stderr says so.
-
-    Raises:
-        InputError: if this is not a run folder, or one of another version; or if a file of a
-            finished run, or a part of the user's own, was changed since.
+    If the user's parts may have changed since, stderr says so. Raises InputError if this is not a
+    run folder, or one of another version; or if a file of a finished run, or a part of the user's
+    own, was changed since.
     """
     check_seal(folder)
     # Without it, this is no run folder.
@@ -100,8 +95,7 @@ def load_config(folder: Path, *, accept_changed: bool = False) -> TrainConfig:
 def stored_config(folder: Path) -> TrainConfig:
     """The configuration of a run that was checked before, or whose own parts are not used.
 
-    Raises:
-        InputError: if this is not a run folder, or one of another version.
+    Raises InputError if this is not a run folder, or one of another version.
     """
     config = from_json(read_json(folder / "config.json"), str(folder / "config.json"))
     task, meta = config.task, read_json(folder / "meta.json")
@@ -121,8 +115,7 @@ def stored_config(folder: Path) -> TrainConfig:
 def row_of_seed(folder: Path, run: RunOptions, seed: int | None, name: str) -> int:
     """The place of a seed among the seeds of a run; by default that of the first.
 
-    Raises:
-        InputError: of the argument `name`, if the run has no such seed.
+    Raises InputError, of the argument `name`, if the run has no such seed.
     """
     row = 0 if seed is None else seed - run.seed
     if not 0 <= row < run.seeds:
@@ -137,10 +130,8 @@ def is_markovian(folder: Path) -> bool:
     """True if the network of a run sees the state alone; imports no modules of the user.
 
     Looking at a run must not execute its author's code. Older runs do not record it: there a user's
-    network counts as path-dependent.
-
-    Raises:
-        InputError: if this is not a run folder, or one of another version.
+    network counts as path-dependent. Raises InputError if this is not a run folder, or one of
+    another version.
     """
     recorded = read_json(folder / "meta.json").get("is_markovian")
     if recorded is not None:

@@ -52,8 +52,7 @@ def tables_digest(environment: AbstractEnvironment[Any] | Contexts) -> str | Non
 def check_tables(folder: Path, environment: AbstractEnvironment[Any] | Contexts) -> None:
     """Checks that a user's problem has, number by number, the tables that a run was trained on.
 
-    Raises:
-        InputError: if it has not: its numbers would then mean other states, or other rewards.
+    Raises InputError if it has not: its numbers would then mean other states, or other rewards.
     """
     digest = tables_digest(environment)
     if digest is not None and read_json(folder / "meta.json").get("tables") not in (None, digest):
@@ -71,10 +70,8 @@ def load_trained(
 ) -> tuple[AbstractEnvironment[Any] | Contexts, TrainState]:
     """The input of a run's training and its last saved state, without enumerating anything.
 
-    Call it, and use the result, inside `arithmetic`.
-
-    Raises:
-        InputError: if there is no checkpoint, or it is damaged or not finite.
+    Call it, and use the result, inside `arithmetic`. Raises InputError if there is no checkpoint,
+    or it is damaged or not finite.
     """
     environment = config.environment_or_contexts()
     check_tables(config.folder(), environment)
@@ -86,8 +83,7 @@ def in_one(
 ) -> tuple[AbstractEnvironment[Any], TrainState]:
     """The problem and the state of a run, of a conditional problem in one of its contexts.
 
-    Raises:
-        InputError: if there is no such context, or there are some and none is named.
+    Raises InputError if there is no such context, or there are some and none is named.
     """
     number = number_of_context(trained_on, context)
     if isinstance(trained_on, Contexts):
@@ -98,8 +94,7 @@ def in_one(
 def number_of_context(environment: AbstractEnvironment[Any] | Contexts, name: str) -> int:
     """The number of a context, by its name; 0 for no name on a problem without contexts.
 
-    Raises:
-        InputError: if there is no such context, or there are some and none is named.
+    Raises InputError if there is no such context, or there are some and none is named.
     """
     if not isinstance(environment, Contexts):
         if name:
@@ -115,8 +110,7 @@ def number_of_context(environment: AbstractEnvironment[Any] | Contexts, name: st
 def load_policy(config: TrainConfig) -> Policy:
     """The last policy of a run in the precision of the caller, one per seed on a leading axis.
 
-    Raises:
-        InputError: if there is no checkpoint, or it is damaged or not finite.
+    Raises InputError if there is no checkpoint, or it is damaged or not finite.
     """
     with arithmetic(config.run.precision):
         _, state = in_one(*load_trained(config), "")
@@ -131,10 +125,9 @@ def load_policy(config: TrainConfig) -> Policy:
 def trainer_of(config: TrainConfig, environment: AbstractEnvironment[Any] | Contexts) -> Trainer:
     """The trainer of a run, with its frozen samplers in its own precision.
 
-    Raises:
-        InputError: if the frozen runs do not sample factors of the run's problem, each at most
-            once; if they leave factors over and are more than one; or if one is damaged, not finite
-            or, for a warm start, of another shape.
+    Raises InputError if the frozen runs do not sample factors of the run's problem, each at most
+    once; if they leave factors over and are more than one; or if one is damaged, not finite or, for
+    a warm start, of another shape.
     """
     folders = config.factors.frozen
     if not folders:
@@ -153,9 +146,8 @@ def trainer_of(config: TrainConfig, environment: AbstractEnvironment[Any] | Cont
 def factors_left(config: TrainConfig, frozen: Sequence[TrainConfig]) -> tuple[int, ...]:
     """The factors of a run's target without a frozen run: training sees their reward.
 
-    Raises:
-        InputError: if the runs in `config.factors.frozen`, of these configurations, are not on
-            factors of this target, each at most once.
+    Raises InputError if the runs in `config.factors.frozen`, of these configurations, are not on
+    factors of this target, each at most once.
     """
     pairs = list(zip(map(str, config.factors.frozen), frozen, strict=True))
     for name, other in pairs:

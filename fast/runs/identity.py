@@ -63,8 +63,7 @@ def own_sources(
 def imported_sources(parts: Mapping[str, str], task: Task) -> dict[str, dict[str, Any]]:
     """The result of `own_sources`, checked to be what this process imported.
 
-    Raises:
-        InputError: if a file was edited since it was imported.
+    Raises InputError if a file was edited since it was imported.
     """
     now, loaded = own_sources(parts, task), own_sources(parts, task, imported=True)
     for part, entry in now.items():
@@ -116,8 +115,8 @@ def changed_parts(folder: Path) -> list[str]:
 def check_own_parts(folder: Path, accept_changed: bool) -> None:
     """Checks that the user's parts are the ones that a run was trained with.
 
-    Raises:
-        InputError: if the source of one has changed, unless that is accepted: then stderr says so.
+    Raises InputError if the source of one has changed, unless that is accepted: then stderr says
+    so.
     """
     changed = changed_parts(folder)
     if not changed:

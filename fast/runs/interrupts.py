@@ -15,11 +15,8 @@ def deferred_interrupts() -> Iterator[Callable[[], bool]]:
     """Notes the first Ctrl-C instead of raising it; a second one raises `KeyboardInterrupt`.
 
     An interrupt may be raised inside a callback from compiled code, where Python prints it and
-    continues. The body checks for it instead, where it can stop.
-
-    Yields:
-        a function that returns True after a Ctrl-C; always False outside the main thread, which
-        alone gets signals.
+    continues. The body checks for it instead, where it can stop, by a function that is true after a
+    Ctrl-C; outside the main thread, which alone gets signals, it never is.
     """
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False

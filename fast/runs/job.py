@@ -37,11 +37,8 @@ from reference.files import kind_of
 def load_run(config: TrainConfig, context: str = "") -> tuple[Setup, TrainState]:
     """A run's objects and its last saved state, of a conditional problem in one of its contexts.
 
-    Call it, and use the results, inside `arithmetic`.
-
-    Raises:
-        InputError: if the folder is not a run with a checkpoint, or the run has no such context, or
-            several and none is named.
+    Call it, and use the results, inside `arithmetic`. Raises InputError if the folder is not a run
+    with a checkpoint, or the run has no such context, or several and none is named.
     """
     trained_on, saved = load_trained(config)
     _, state = in_one(trained_on, saved, context)
@@ -59,10 +56,8 @@ def train(
 ) -> tuple[Path, Report]:
     """Runs a training from its start; returns the run folder and the final figures.
 
-    The probe gives more figures to record whenever the distance to the target is measured.
-
-    Raises:
-        InputError: if the folder exists, or the machine has fewer devices than requested.
+    The probe gives more figures to record whenever the distance to the target is measured. Raises
+    InputError if the folder exists, or the machine has fewer devices than requested.
     """
     check_devices(config.run.devices)
     check_free(config.folder(), "train")
@@ -96,11 +91,9 @@ def resume(
 ) -> tuple[Path, Report]:
     """Continues a run from its last checkpoint, as if it had never stopped, with its probe.
 
-    If a finished run has lost its picture alone, that is drawn again.
-
-    Raises:
-        InputError: if the folder is not a run, or the run is finished, or another process trains
-            it, or the machine has fewer devices than it is to use.
+    If a finished run has lost its picture alone, that is drawn again. Raises InputError if the
+    folder is not a run, or the run is finished, or another process trains it, or the machine has
+    fewer devices than it is to use.
     """
     config = load_config(folder, accept_changed=accept_changed)
     with alone_in(folder):
@@ -123,9 +116,8 @@ def resume(
 def follow(config: TrainConfig) -> None:
     """Trains together with process 0, which writes and measures; this process has no folder.
 
-    Raises:
-        InputError: if process 0 trains something else, or has fewer devices than requested.
-        DivergedError: if the loss is no finite number, as in process 0.
+    Raises InputError if process 0 trains something else, or has fewer devices than requested, and
+    DivergedError if the loss is no finite number, as in process 0.
     """
     check_devices(config.run.devices)
     with arithmetic(config.run.precision):
@@ -141,11 +133,8 @@ def follow(config: TrainConfig) -> None:
 def complete(config: TrainConfig, probe: Probe | None = None, display: Display = PLAIN) -> Report:
     """Runs the training of a configuration to its end, from any state, and reads its report.
 
-    A second call changes nothing, so another worker can take over at any time.
-
-    Raises:
-        InputError: if its folder holds another run, or another process trains it, or training
-            diverges.
+    A second call changes nothing, so another worker can take over at any time. Raises InputError if
+    its folder holds another run, or another process trains it, or training diverges.
     """
     folder = config.folder()
     if not folder.exists():

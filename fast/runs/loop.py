@@ -63,10 +63,9 @@ class Loop:
     def run(self, display: Display = PLAIN) -> tuple[TrainState, float]:
         """Trains; returns the last state, and the training time in seconds.
 
-        Raises:
-            DivergedError: if the loss or a parameter is no finite number.
-            InputError: if the steps do not fit into memory, or the device runs out of it.
-            KeyboardInterrupt: after Ctrl-C, when a checkpoint is saved.
+        Raises DivergedError if the loss or a parameter is no finite number, InputError if the steps
+        do not fit into memory, or the device runs out of it, and KeyboardInterrupt, after Ctrl-C,
+        when a checkpoint is saved.
         """
         with (
             display.progress(str(self._folder), self._config.optimiser.steps) as progress,
@@ -121,9 +120,8 @@ class Loop:
     def _save(self, *, at_once: bool) -> None:
         """Saves a checkpoint if one is due, or at once.
 
-        Raises:
-            DivergedError: if a parameter is not finite, as a finite loss may have a gradient that
-                is not.
+        Raises DivergedError if a parameter is not finite, as a finite loss may have a gradient that
+        is not.
         """
         if not (at_once or self._is_due(self._config.run.checkpoint_every)):
             return
@@ -172,8 +170,7 @@ def measured_steps(config: TrainConfig) -> set[int]:
 def check_finite(losses: Floats, first_seed: int, step: int, kept: str = "") -> None:
     """Checks the losses of the steps after `step`, one row per seed; `kept` ends the message.
 
-    Raises:
-        DivergedError: if one is no finite number; the message names its seed and step.
+    Raises DivergedError if one is no finite number; the message names its seed and step.
     """
     seed, bad = np.nonzero(~np.isfinite(losses))
     if bad.size:

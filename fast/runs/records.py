@@ -41,8 +41,7 @@ Array = np.ndarray[Any, Any]
 def read_json(path: Path, *, checksum: bool = False) -> dict[str, Any]:
     """A JSON object from a run folder, if asked one that must have its checksum.
 
-    Raises:
-        InputError: if it is missing or damaged, or was changed.
+    Raises InputError if it is missing or damaged, or was changed.
     """
     if not kind_of(path):
         folder = path.parent
@@ -100,10 +99,8 @@ def _sealed(folder: Path) -> tuple[str, ...]:
 def check_seal(folder: Path) -> None:
     """Checks that every file of a finished run is unchanged since the run ended.
 
-    Runs that are not finished, or older than seals, have none.
-
-    Raises:
-        InputError: if one was changed or is missing.
+    Runs that are not finished, or older than seals, have none. Raises InputError if one was changed
+    or is missing.
     """
     if not kind_of(folder / SEAL):
         return
@@ -176,8 +173,7 @@ def save_law(folder: Path, learned: Array, target: Array, labels: Sequence[str] 
 def load_law(folder: Path) -> tuple[Array, Array]:
     """Learned probabilities, one row per seed, and those of the target, of a finished run.
 
-    Raises:
-        InputError: if the run is not finished, or was changed since.
+    Raises InputError if the run is not finished, or was changed since.
     """
     check_finished(folder)
     try:
@@ -190,8 +186,7 @@ def load_law(folder: Path) -> tuple[Array, Array]:
 def read_report(folder: Path) -> dict[str, Any]:
     """The final figures of a run, as plain data.
 
-    Raises:
-        InputError: if the run is not finished, or was changed since.
+    Raises InputError if the run is not finished, or was changed since.
     """
     check_finished(folder)
     data = read_json(folder / "report.json")

@@ -59,10 +59,8 @@ class Setup(NamedTuple):
     def at(self, name: str) -> "Setup":
         """The objects of the run in one of its contexts, whose problem is an ordinary one.
 
-        Without contexts, the name is "", and these are the objects themselves.
-
-        Raises:
-            InputError: if there is no such context, or there are some and none is named.
+        Without contexts, the name is "", and these are the objects themselves. Raises InputError if
+        there is no such context, or there are some and none is named.
         """
         number = number_of_context(self.trained_on, name)
         if self.contexts is None:
@@ -81,11 +79,9 @@ def set_up(
 ) -> Setup:
     """Enumerates the problem if it is small enough, checks the environment against it, and starts.
 
-    The input of the training is made, unless it is given.
-
-    Raises:
-        InputError: if a lifted `p_B` is requested on a problem that is not enumerated, or the
-            frozen runs are not on factors of this one.
+    The input of the training is made, unless it is given. Raises InputError if a lifted `p_B` is
+    requested on a problem that is not enumerated, or the frozen runs are not on factors of this
+    one.
     """
     check_states(config.task.states(), config.run.max_states)
     problem = config.restricted()

@@ -25,10 +25,7 @@ def check_sizes(config: TrainConfig, environment: AbstractEnvironment[Any]) -> N
     """Checks that the arrays that a run must hold at once fit into memory, from their shapes.
 
     `least_memory` is a lower bound, for what is too large to be compiled; `check_program` has the
-    whole.
-
-    Raises:
-        InputError: if it does not fit; the message names the largest part.
+    whole. Raises InputError if it does not fit; the message names the largest part.
     """
     seeds, parts = config.run.seeds, least_memory(config, environment)
     memory, largest = device_memory(), max(parts, key=lambda name: parts[name])

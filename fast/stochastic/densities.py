@@ -83,8 +83,7 @@ class Mixture(eqx.Module):
 def mean_vector(mean: Sequence[float], size: int) -> Floats:
     """`mu` as an array; zeros if it is empty.
 
-    Raises:
-        InputError: if it does not have that size, or is not finite.
+    Raises InputError if it does not have that size, or is not finite.
     """
     if not mean:
         return np.zeros(size)
@@ -99,9 +98,7 @@ def covariance_factor(entries: Sequence[float], size: int) -> Floats:
     """The lower triangular `L` with `L L^T = Lambda`; the identity if `entries` is empty.
 
     The entries are those of `Lambda`, which has `size` rows, row by row, or only its diagonal.
-
-    Raises:
-        InputError: if it has another number of entries, or is not symmetric positive definite.
+    Raises InputError if it has another number of entries, or is not symmetric positive definite.
     """
     if not entries:
         return np.eye(size)

@@ -28,9 +28,7 @@ def task_meant(problem: Any) -> tuple[type[Task], dict[str, Any]]:
     """The kind of task that a user means by a problem, and the options that this sets.
 
     The problem is the name of a task, a task, or a problem, its class or `module:Name`; or None.
-
-    Raises:
-        InputError: if it is a name, but of no task.
+    Raises InputError if it is a name, but of no task.
     """
     if isinstance(problem, Task):
         return type(problem), {part.name: getattr(problem, part.name) for part in fields(problem)}

@@ -43,8 +43,7 @@ class CustomTask(Task):
     def make_problem(self) -> Any:
         """The problem, imported; None if there is an environment alone.
 
-        Raises:
-            InputError: if neither is named.
+        Raises InputError if neither is named.
         """
         if not (self.problem or self.environment):
             raise InputError(

@@ -43,8 +43,7 @@ class _Posterior(BuiltIn):
     def check(self) -> None:
         """Makes generated data; a file is not read here, only when the problem is made.
 
-        Raises:
-            InputError: if the generator refuses its options, or one is set together with a file.
+        Raises InputError if the generator refuses its options, or one is set together with a file.
         """
         if self.data is None:
             super().check()
@@ -146,8 +145,8 @@ class StructureTask(_Posterior):
     def check(self) -> None:
         """Checks the score as well: generated data are numbers.
 
-        Raises:
-            InputError: as for every posterior, or if generated data are to be scored as categories.
+        Raises InputError, as for every posterior, or if generated data are to be scored as
+        categories.
         """
         if self.data is None:
             require(self, "score", self.score != "bdeu", "be bge: generated data are numbers")

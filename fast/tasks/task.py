@@ -47,17 +47,12 @@ class Task(ABC):
     def check(self) -> None:
         """Checks the options against the rules of the problem.
 
-        Raises:
-            InputError: if one breaks a rule.
+        Raises InputError if one breaks a rule.
         """
 
     @abstractmethod
     def make_problem(self) -> Any:
-        """The problem.
-
-        Raises:
-            InputError: if an option breaks a rule.
-        """
+        """The problem; raises InputError if an option breaks a rule."""
 
     @abstractmethod
     def states(self) -> int:

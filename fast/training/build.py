@@ -45,11 +45,8 @@ def make_policy(
     connection, unless `hidden_layers` says otherwise; the width of the hidden layers is chosen so
     that the number of parameters comes nearest to the budget, unless it is given. A network without
     hidden layers has no width: the budget is then that of a learned backward policy, or is not read
-    without one.
-
-    Raises:
-        InputError: if no width comes within 5 % of the budget, or the backward policy reads a
-            latent that the network does not have.
+    without one. Raises InputError if no width comes within 5 % of the budget, or the backward
+    policy reads a latent that the network does not have.
     """
     dynamics, p_b, has_flow = config.dynamics, config.p_b, config.loss.needs_flow
     parents, features = environment.parents, feature_count(environment)
@@ -95,8 +92,7 @@ def fitted(
 ) -> Built:
     """The policy whose hidden layers are as wide as the parameter budget of the dynamics allows.
 
-    Raises:
-        InputError: if no width comes within 5 % of the budget.
+    Raises InputError if no width comes within 5 % of the budget.
     """
     if not (dynamics.has_width or p_b.has_parameters):
         return build(1)

@@ -68,8 +68,7 @@ ALL = Factors()
 class TrainConfig:
     """The parts of a run; `configure` makes one from options by name.
 
-    Raises:
-        InputError: if two parts do not go together, with the reason.
+    Raises InputError if two parts do not go together, with the reason.
     """
 
     task: Task
@@ -214,8 +213,7 @@ class TrainConfig:
     def restricted(self, factors: Collection[int] | None = None) -> Any:
         """The problem with the reward of some of its factors; by default those of the target.
 
-        Raises:
-            InputError: if the problem does not split into that many parts.
+        Raises InputError if the problem does not split into that many parts.
         """
         problem = self.problem()
         if self.factors.parts == 1:
@@ -323,9 +321,8 @@ def stored_task(options: Mapping[str, Any], folder: Path) -> Task | None:
 def from_json(data: Mapping[str, Any], source: str) -> TrainConfig:
     """The configuration that `to_json` wrote.
 
-    Raises:
-        InputError: if the format is another one, or the options are not exactly those of the parts,
-            or one has another type or breaks a rule.
+    Raises InputError if the format is another one, or the options are not exactly those of the
+    parts, or one has another type or breaks a rule.
     """
     values = dict(data)
     if "stochastic_format" in values:
@@ -382,8 +379,7 @@ def choices(owner: type[Task], options: Mapping[str, Any]) -> dict[str, Any]:
 def choose_parts(owner: type[Task], options: Mapping[str, Any]) -> dict[str, Chosen]:
     """All parts of a run, the task first, as the options choose them.
 
-    Raises:
-        InputError: if one is chosen by an unknown name.
+    Raises InputError if one is chosen by an unknown name.
     """
     chosen = {part: choose(part, choice) for part, choice in choices(owner, options).items()}
     fixed = {part: Chosen(kind, kind) for part, kind in FIXED.items()}

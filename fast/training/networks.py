@@ -84,10 +84,8 @@ class Networks(Method):
     ) -> tuple[Batch, Buffer | None]:
         """Draws trajectories forwards by the exploring policy, the rest backwards from the buffer.
 
-        Draws are uniform on [0, 1): one row to choose from the buffer, then one per step.
-
-        Returns:
-            the batch, and the buffer with the new ends of the forward trajectories.
+        The buffer is returned with the new ends of the forward ones. Draws are uniform on [0, 1):
+        one row to choose from the buffer, then one per step.
         """
         config, policy = self.config, state.sampler.policy
         replayed = 0 if state.buffer is None else config.replay.replayed(draws.shape[1])

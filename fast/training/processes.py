@@ -93,8 +93,7 @@ def broadcast_from_first(tree: Any) -> Any:
 def check_same(options: Mapping[str, Any]) -> None:
     """Checks that all processes have the same options, as plain data.
 
-    Raises:
-        InputError: if the options differ; raised in all processes.
+    Raises InputError if the options differ; raised in all processes.
     """
     if jax.process_count() == 1:
         return

@@ -65,9 +65,8 @@ class LogProb:
     def many(self, states: Sequence[Hashable]) -> Floats:
         """The log-probabilities of states.
 
-        Raises:
-            InputError: if the answer is no number for each, is NaN, or another one when asked
-                again.
+        Raises InputError if the answer is no number for each, is NaN, or another one when asked
+        again.
         """
         if self._encode is None:
             return np.array([self._one(x) for x in states])

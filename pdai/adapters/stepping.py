@@ -135,11 +135,9 @@ class SteppedSampler:
     def exact(self, dag: PointedDAG[Any], rewards: Sequence[Fraction], most: int) -> ExactLaw:
         """The exact distribution of the library's rows, over all states that it can reach.
 
-        Its ends must be among the terminal states of the problem's graph.
-
-        Raises:
-            TooLargeError: if it has more than so many states.
-            InputError: if an end is not a terminal state of the problem, or its reward differs.
+        Its ends must be among the terminal states of the problem's graph. Raises TooLargeError if
+        it has more than so many states, and InputError if an end is not a terminal state of the
+        problem, or its reward differs.
         """
         (root,) = self.steps.keys(states := self.steps.start(1))
         mass: dict[Hashable, dict[Node, Fraction]] = {}

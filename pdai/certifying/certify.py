@@ -220,8 +220,7 @@ def _run_of(what: Any) -> tuple[Any, Any]:
 def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource:
     """The sampler that the first argument of `certify` means, with checked options.
 
-    Raises:
-        InputError: if it means none, or a problem is missing.
+    Raises InputError if it means none, or a problem is missing.
     """
     what, folder = _run_of(what)
     # A text may be longer than the name of a file can be.
@@ -399,8 +398,7 @@ def _no_file(name: str) -> InputError:
 def _bound(source: SamplerSource, options: CertifyOptions) -> _Bound:
     """The bound of the requested regime, or of the first possible one.
 
-    Raises:
-        InputError: if the regime needs a quantity that is unknown.
+    Raises InputError if the regime needs a quantity that is unknown.
     """
     regime = options.regime
     if regime in (None, "Z"):
@@ -491,8 +489,7 @@ def _alone(
 ) -> list[Line]:
     """TV of terminals by recorded samples alone, beside that by their numbers, if they are listed.
 
-    Raises:
-        InputError: if the two contradict each other.
+    Raises InputError if the two contradict each other.
     """
     if (law := source.target.probabilities()) is None or len(samples) < 2:
         return []

@@ -118,8 +118,7 @@ class CertifyOptions:
     def checked(self) -> Self:
         """The options, checked, with functions in place of their names.
 
-        Raises:
-            InputError: if an option is of another type than declared, or out of its range.
+        Raises InputError if an option is of another type than declared, or out of its range.
         """
         loaded = {
             name: load_object(spec, "function", "my_module:name")

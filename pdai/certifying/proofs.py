@@ -29,8 +29,7 @@ from reference.problems.base import AskedProblem, kind_of_problem
 def checked_claim(path: str | Path, check: Callable[[str | Path], Verdict]) -> Verdict:
     """The verdict of `pdai-check` if it is built, and else of a check in Python.
 
-    Raises:
-        InputError: if it is not accepted.
+    Raises InputError if it is not accepted.
     """
     program = find_checker()
     return accepted(path, "claim", check(path) if program is None else run_checker(path, program))

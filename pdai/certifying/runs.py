@@ -33,9 +33,8 @@ NETWORK = (
 class RunSource(SamplerSource):
     """The sampler of a run, at its last checkpoint; the options' seeds and limits are used.
 
-    Raises:
-        InputError: if the folder is no run with a checkpoint, or has no such seed, or a random
-            latent, or other parameters than when the run was loaded.
+    Raises InputError if the folder is no run with a checkpoint, or has no such seed, or a random
+    latent, or other parameters than when the run was loaded.
     """
 
     def __init__(self, run: Run, options: CertifyOptions):
@@ -91,8 +90,7 @@ class RunSource(SamplerSource):
     def target_draws(self, count: int) -> tuple[Kept, Rejection]:
         """Exact samples of the run's target, by rejection with the uniform `p_B`.
 
-        Raises:
-            TooLargeError: if the largest weight cannot be certified, as not all is enumerated.
+        Raises TooLargeError if the largest weight cannot be certified, as not all is enumerated.
         """
         enumeration, trained = self.setup.enumeration, self.policy
         if enumeration is None:

@@ -17,8 +17,7 @@ ROWS = "the certificate covers the rows of policy.npz, from which `pdai sample` 
 class SolvedSource(SamplerSource):
     """The rows of a solved run; the options' limits are used.
 
-    Raises:
-        InputError: if it draws from a closed form, or another seed or regime is asked for.
+    Raises InputError if it draws from a closed form, or another seed or regime is asked for.
     """
 
     def __init__(self, run: Solved, options: CertifyOptions):

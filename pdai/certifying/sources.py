@@ -95,8 +95,7 @@ def two_spellings(values: Iterable[Hashable]) -> Sequence[str]:
 def check_outside(outside: Iterable[Hashable], target: Iterable[Hashable]) -> None:
     """Checks samples that are none of the values of the target.
 
-    Raises:
-        InputError: if one may be a value of the target, written otherwise, or a missing one.
+    Raises InputError if one may be a value of the target, written otherwise, or a missing one.
     """
     texts = {_bare_text(x): x for x in target}
     for x in dict.fromkeys(outside):
@@ -125,8 +124,7 @@ def outside_note(outside: Sequence[Hashable], count: int, target: Target) -> str
 def inside(samples: Sequence[Any], target: Target) -> tuple[Sequence[Hashable], Sequence[str]]:
     """The samples, with `Outside()` for those outside of the target, and a note about these.
 
-    Raises:
-        InputError: if half of them or more are outside, or one is seen to be no terminal state.
+    Raises InputError if half of them or more are outside, or one is seen to be no terminal state.
     """
     is_outside = target.outside(samples)
     if is_outside is None:
@@ -163,8 +161,7 @@ class SamplerSource:
     def exact(self, file: str | Path | None) -> ExactLaw | None:
         """The exact distribution, and its file if one is named; None without rows to enumerate.
 
-        Raises:
-            TooLargeError: if there are too many states or histories.
+        Raises TooLargeError if there are too many states or histories.
         """
         return None
 
@@ -175,8 +172,7 @@ class SamplerSource:
     def tightened(self, walker: Any, steps: int) -> Sampler:
         """The walker with a `p_B` that is learned in steps of 256 trajectories.
 
-        Raises:
-            InputError: if none can be learned.
+        Raises InputError if none can be learned.
         """
         raise InputError(f"p_B cannot be learned for {self.name}: only its draws are known")
 
@@ -247,8 +243,7 @@ class FunctionSource(SamplerSource):
 class RecordSource(SamplerSource):
     """A file of recorded trajectories, or of terminal states, bare or with `log_prob`.
 
-    Raises:
-        InputError: if the file cannot be read, or bare samples come without a problem.
+    Raises InputError if the file cannot be read, or bare samples come without a problem.
     """
 
     def __init__(self, path: Path, target: Target):
@@ -288,9 +283,8 @@ class RecordSource(SamplerSource):
 class PricedSource(SamplerSource):
     """Bare samples, and a function from a terminal state to its log-probability.
 
-    Raises:
-        InputError: if the samples are no bare ones inside of the target, or a log-probability is no
-            number.
+    Raises InputError if the samples are no bare ones inside of the target, or a log-probability is
+    no number.
     """
 
     of = "terminals"
@@ -314,8 +308,7 @@ class PricedSource(SamplerSource):
 class LogProbSource(SamplerSource):
     """A sampler that knows the log-probability of a terminal state, asked at each of them.
 
-    Raises:
-        InputError: if there is no target.
+    Raises InputError if there is no target.
     """
 
     def __init__(self, log_prob: LogProb, target: Target):
@@ -365,10 +358,8 @@ class SampleSource(SamplerSource):
     """Terminal states that are at hand: a sequence, an array, an iterator, or a `Counter`.
 
     They are in the order of the draws, or how often each was drawn; of an iterator, which may have
-    no end, at most so many are taken.
-
-    Raises:
-        InputError: if there is no target, the samples are a set, or one is no terminal state.
+    no end, at most so many are taken. Raises InputError if there is no target, the samples are a
+    set, or one is no terminal state.
     """
 
     def __init__(self, samples: Iterable[Any], target: Target, most: int):

@@ -59,11 +59,7 @@ class Target:
             check_members(self.problem)
 
     def dag(self) -> PointedDAG[Any]:
-        """The enumerated graph.
-
-        Raises:
-            TooLargeError: if it is too large.
-        """
+        """The enumerated graph; raises TooLargeError if it is too large."""
         if isinstance(self._dag, TooLargeError):
             raise self._dag
         return self._dag
@@ -104,8 +100,7 @@ class Target:
     def check_terminals(self, name: str, states: Sequence[Hashable]) -> None:
         """Checks that states are terminal states of the problem, as far as these are known.
 
-        Raises:
-            InputError: if a state is not terminal; `name` is that of the states.
+        Raises InputError if a state is not terminal; `name` is that of the states.
         """
         if not states or self.problem is None:
             return
@@ -164,8 +159,7 @@ class Target:
     def check_log_z(self, log_z: Interval, name: str, same: float = SAME_LOG_Z) -> None:
         """Checks a `log Z` in nats that is given against that of the problem, where it is known.
 
-        Raises:
-            InputError: if they differ by more than `same`, relative to its size.
+        Raises InputError if they differ by more than `same`, relative to its size.
         """
         is_own = self._has_log_z and not self.is_told
         own = self.log_z() if is_own else self._summed_log_z()
@@ -196,8 +190,7 @@ class Target:
 def log_z_interval(given: Any, name: str) -> Interval:
     """The interval of a user's `log Z`, given as a number, two bounds, or an `Enclosure`.
 
-    Raises:
-        InputError: if it is not one of these, or NaN.
+    Raises InputError if it is not one of these, or NaN.
     """
     if hasattr(given, "error"):  # an Enclosure
         error = given.error * (1 + 2.0**-40)

@@ -75,8 +75,7 @@ class ExactPosterior:
     def run(self) -> None:
         """Prints the posterior, and writes the files.
 
-        Raises:
-            InputError: if the file cannot be learned from, or an option breaks a rule.
+        Raises InputError if the file cannot be learned from, or an option breaks a rule.
         """
         from fast.runs.files import check_free
         from pdai.answers import GraphAnswer, posterior

@@ -37,10 +37,8 @@ class Where:
     def begin(self) -> None:
         """Chooses the device, joins the other processes if there are some, and says where it runs.
 
-        It comes before JAX looks for devices.
-
-        Raises:
-            InputError: if there is no such device, or only some of the last three are given.
+        It comes before JAX looks for devices. Raises InputError if there is no such device, or only
+        some of the last three are given.
         """
         import jax
 

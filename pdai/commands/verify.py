@@ -39,10 +39,8 @@ class Verify:
         """Runs the tests, and exits.
 
         The status is 0 if every claim has a check and a control that ran, and all tests passed; 2
-        if the claim is unknown; 1 otherwise.
-
-        Raises:
-            InputError: if notes of a single claim are requested, or notes cannot be written.
+        if the claim is unknown; 1 otherwise. Raises InputError if notes of a single claim are
+        requested, or notes cannot be written.
         """
         if self.write_notes is not None:
             if self.claim is not None:

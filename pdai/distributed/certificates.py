@@ -18,12 +18,9 @@ MAX_TRAJECTORIES = 1_000_000
 
 
 def path_ratios(policy: Policy, enumeration: Enumeration) -> tuple[Ints, Floats]:
-    """`log( p_F(tau) / p_B(tau | x) )` of every base trajectory, by the network in float64, nats.
+    """The end of each trajectory, and its `log( p_F(tau) / p_B(tau | x) )` in float64 and nats.
 
     The order of the trajectories is the same for all samplers, of any dynamics and backward policy.
-
-    Returns:
-        The node in which each trajectory ends, and its log ratio.
     """
     blocks = list(complete_histories(policy, enumeration, float64=True, visits_ends=True))
     ends, ratios = ([getattr(block, name) for block in blocks] for name in ("ends", "log_ratio"))

@@ -64,8 +64,7 @@ def bring_to_end(
 ) -> Iterator[Ended]:
     """Runs tasks to their ends, each as soon as the tasks that it reads have succeeded.
 
-    Yields:
-        each task as it ends, except tasks that never began because a task that they read failed.
+    Each is yielded as it ends, except those that never began because one that they read failed.
     """
     waiting, running = dict(tasks), dict[Future[Any], str]()
     lost, succeeded = Counter[str](), set[str]()
@@ -187,10 +186,8 @@ def dask_executor(address: str) -> Iterator[Executor]:
     """The workers of a dask cluster, by the address or the file of its scheduler, as an executor.
 
     Run folders must be on a file system that all workers and this process share. A worker should
-    have one thread, as a run uses all cores that it is allowed to.
-
-    Raises:
-        InputError: if dask.distributed is not installed, or the scheduler does not answer.
+    have one thread, as a run uses all cores that it is allowed to. Raises InputError if
+    dask.distributed is not installed, or the scheduler does not answer.
     """
     try:
         from distributed import Client

@@ -38,9 +38,8 @@ class RunsFailedError(InputError):
 def begin(plan: Plan, executor: Executor) -> tuple[Path, Comparison]:
     """Makes the folder of an experiment, trains all its runs, and compares them.
 
-    Raises:
-        InputError: if the folder exists: nothing is overwritten.
-        RunsFailedError: if some runs failed; the others are kept.
+    Raises InputError if the folder exists: nothing is overwritten, and RunsFailedError if some runs
+    failed; the others are kept.
     """
     # Reading a plan does not check a user's problem, which all runs share.
     next(iter(plan.pieces().values())).restricted()
@@ -55,9 +54,7 @@ def begin(plan: Plan, executor: Executor) -> tuple[Path, Comparison]:
 def proceed(folder: Path, executor: Executor) -> tuple[Path, Comparison]:
     """Continues an experiment: finished runs are kept, others resume from their checkpoints.
 
-    Raises:
-        InputError: if the folder is no experiment.
-        RunsFailedError: if some runs failed.
+    Raises InputError if the folder is no experiment, and RunsFailedError if some runs failed.
     """
     plan = plan_from_json(read_json(folder / "plan.json"), folder)
     for name in plan.runs():
@@ -95,9 +92,8 @@ def run_all(
 ) -> dict[str, Report]:
     """Trains runs to their ends, each as soon as its frozen runs are finished.
 
-    Raises:
-        RunsFailedError: after all others have ended, if a run failed by itself, or was lost with
-            its worker too often. Finished and unfinished runs stay in their folders.
+    Raises RunsFailedError, after all others have ended, if a run failed by itself, or was lost with
+    its worker too often. Finished and unfinished runs stay in their folders.
     """
     names = {config.folder(): name for name, config in runs.items()}
     tasks = {

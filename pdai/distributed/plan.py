@@ -197,9 +197,8 @@ KINDS: dict[str, type[Plan]] = {plan.kind: plan for plan in (Distributed, Stream
 def plan_from_json(data: dict[str, Any], folder: Path) -> Plan:
     """The plan that `to_json` wrote into a folder.
 
-    Raises:
-        InputError: if it is of another format, or its fields are not those of its kind, have other
-            types, or break a rule.
+    Raises InputError if it is of another format, or its fields are not those of its kind, have
+    other types, or break a rule.
     """
     values, source = dict(data), str(folder / "plan.json")
     version, kind = values.pop("format", None), values.pop("kind", None)

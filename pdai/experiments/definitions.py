@@ -123,8 +123,7 @@ def _with_network(options: Mapping[str, Any]) -> dict[str, Any]:
 def _floors() -> dict[str, dict[str, tuple[float, float]]]:
     """The computed TV of study:aliasing, by name and row: floors, and the minima of two losses.
 
-    Raises:
-        InputError: if a file is not one that `pdai.experiments.floors` or `price` writes.
+    Raises InputError if a file is not one that `pdai.experiments.floors` or `price` writes.
     """
     path, module = FLOORS, "floors"
     try:

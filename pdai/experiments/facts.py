@@ -22,8 +22,7 @@ SMALL_LAW = 64
 def facts(training: Training, probe: ProbeName | None) -> dict[str, Any]:
     """Trains, or resumes an interrupted training; returns the fields of a `Run`.
 
-    Raises:
-        InputError: if its folder holds another training.
+    Raises InputError if its folder holds another training.
     """
     if isinstance(training, Chain):
         return walked(training)

@@ -101,9 +101,8 @@ class _Tree(NamedTuple):
 class Landscape:
     """A loss over a tied class, as a function of one logit per class, for a law on the terminals.
 
-    Raises:
-        InputError: if two actions of a state are of one class, or the target is no positive law.
-        TooLargeError: if trajectories have more than 200,000 beginnings.
+    Raises InputError if two actions of a state are of one class, or the target is no positive law,
+    and TooLargeError if trajectories have more than 200,000 beginnings.
     """
 
     def __init__(self, tied: TiedPolicies, target: Sequence[Fraction], loss: LossName):
@@ -219,8 +218,7 @@ class Landscape:
     def averages(self) -> tuple[Fraction, ...]:
         """The weights of maximum likelihood: the flow of the target through each class.
 
-        Raises:
-            InputError: if two rows share a class and differ, where no such formula holds.
+        Raises InputError if two rows share a class and differ, where no such formula holds.
         """
         if not self.is_closed:
             raise InputError(

@@ -129,10 +129,8 @@ def paired_distance(law: dict[str, Fraction], last: int, raising: Fraction = RAI
 
     Strings are cut after t letters. Beginnings that look alike are paired, and for each pair the
     endings: that where the first is ahead most with that where the second is. So each cell is in
-    one minor at most, and the costs add up. The best t counts.
-
-    Raises:
-        InputError: if strings have several lengths, or their probabilities do not sum to 1.
+    one minor at most, and the costs add up. The best t counts. Raises InputError if strings have
+    several lengths, or their probabilities do not sum to 1.
     """
     _check(law, last)
     sums = [Fraction(0)]

@@ -45,9 +45,7 @@ def nearest(
 
     L-BFGS on a smoothed TV, from so many normal logits, and from those that are `near`. TV is not
     convex in them, so another policy may be nearer. The stated distance of this policy is proved.
-
-    Raises:
-        InputError: if the target is no law on the terminals.
+    Raises InputError if the target is no law on the terminals.
     """
     check_integer("nearest", "starts", starts, 0 if near else 1)
     check_law(tied, target)

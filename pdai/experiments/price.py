@@ -148,10 +148,8 @@ def lines(path: Path = PRICES) -> list[Line]:
     """The stored prices, in the order of the study, with what was trained.
 
     A class that sees more contains one that sees less, so that lower bounds of the first hold for
-    the second, and what is attained in the second is attained in the first.
-
-    Raises:
-        InputError: if the file is not one that this module writes.
+    the second, and what is attained in the second is attained in the first. Raises InputError if
+    the file is not one that this module writes.
     """
     try:
         data = parsed_json(read_file(path))

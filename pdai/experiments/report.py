@@ -65,8 +65,7 @@ def _added_seeds(experiment: Experiment) -> str:
 def report(experiments: Sequence[Experiment], folder: Path = RESULTS) -> dict[str, str]:
     """The whole report from the stored results: its first page, the details, and the questions.
 
-    Raises:
-        InputError: in an installed wheel, which has no results.
+    Raises InputError in an installed wheel, which has no results.
     """
     every = [Results(experiment, stored(experiment, folder)) for experiment in experiments]
     front = _joined(

@@ -98,8 +98,7 @@ class Run:
 def load(path: Path) -> list[Run]:
     """The runs of a file of results; none if it is not there.
 
-    Raises:
-        InputError: if it is damaged, or of another format.
+    Raises InputError if it is damaged, or of another format.
     """
     if not kind_of(path):
         return []
@@ -137,8 +136,7 @@ def rounded(value: Any) -> Any:
 def stored(experiment: Experiment, folder: Path = RESULTS) -> list[Run]:
     """The stored runs of an experiment that belong to its definition.
 
-    Raises:
-        InputError: in an installed wheel, which has no results.
+    Raises InputError in an installed wheel, which has no results.
     """
     if folder == RESULTS and not (RESULTS / "fig_graphssgb.json").exists():
         raise InputError(

@@ -38,10 +38,7 @@ def reproduce(experiment: Experiment, out: Path, jobs: int, say: Callable[[str],
 
     A training that diverges, or whose process dies again and again, does not stop the others. Run
     folders are in `runs/` below `out`; each process has a processor of its own, where the system
-    allows.
-
-    Raises:
-        InputError: if the folder cannot be made.
+    allows. Raises InputError if the folder cannot be made.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -101,8 +98,7 @@ def _missing(experiment: Experiment, runs: Sequence[Run], out: Path) -> dict[str
 def run_one(job: tuple[Cell, int, Training, Path]) -> Run:
     """Trains the sampler of a cell for a seed in its folder, or resumes it; returns the results.
 
-    Raises:
-        InputError: if its folder holds another training.
+    Raises InputError if its folder holds another training.
     """
     # Imported here, as the process that distributes the runs needs no JAX.
     from pdai.experiments.facts import facts

@@ -34,8 +34,7 @@ _ENDS = re.compile(r"(least|most|ends) (each )?(.*)")
 def filled(text: str, every: Sequence[Results]) -> str:
     """A text with the numbers that it names.
 
-    Raises:
-        InputError: if it names a row or column that has no runs.
+    Raises InputError if it names a row or column that has no runs.
     """
     known = {results.experiment.label: results for results in every}
     families = cache(lambda: claimed(every))

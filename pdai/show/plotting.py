@@ -148,8 +148,7 @@ def below_one(value: float) -> str:
 def plot_runs(folders: Sequence[Path], output: Path) -> None:
     """Draws finished runs into one file.
 
-    Raises:
-        InputError: if a folder is not a finished run, or `output` cannot be written.
+    Raises InputError if a folder is not a finished run, or `output` cannot be written.
     """
     save_figure(figure_of(folders), output, dpi=120)
 
@@ -183,10 +182,8 @@ class ShownFigure(Figure):
 def figure_of(folders: Sequence[Path]) -> Figure:
     """Finished runs in one figure: a panel for the law of each run, then TV and loss of all runs.
 
-    For a single run, the expectations of its problem's features are below.
-
-    Raises:
-        InputError: if a folder is not a finished run.
+    For a single run, the expectations of its problem's features are below. Raises InputError if a
+    folder is not a finished run.
     """
     runs = list(map(Stored, folders))
     families = list(map(_family, runs))

@@ -17,10 +17,8 @@ from reference.files import replace_file
 def write(answer: Answer, folder: Path, *, best: int, draws: int, seed: int) -> None:
     """Writes an exact posterior into a new folder, which appears when all is written.
 
-    It has so many of the most probable graphs or sets, and so many independent draws.
-
-    Raises:
-        InputError: if the folder exists, or cannot be written.
+    It has so many of the most probable graphs or sets, and so many independent draws. Raises
+    InputError if the folder exists, or cannot be written.
     """
     with new_folder(folder) as place:
         tables = {**answer.tables(), "best": answer.best_columns(best)}

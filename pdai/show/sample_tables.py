@@ -19,10 +19,7 @@ def sample_table(samples: "Samples", kind: TableFormat, *, corrected: bool = Fal
     The columns are `state`, as text, and in nats `log_reward`, and `log_p_f` and `log_p_b` of the
     trajectory that led there. JSON has a list of objects. The ends of chains, which are corrected,
     are no draws of `p_F`: `log_p_f` beside them would give a wrong TV, and is left out with
-    `log_p_b`.
-
-    Raises:
-        InputError: if it is Parquet, and pyarrow is not installed.
+    `log_p_b`. Raises InputError if it is Parquet, and pyarrow is not installed.
     """
     columns = {
         "state": [str(x).encode(errors="backslashreplace").decode() for x in samples.states],

@@ -48,18 +48,13 @@ class Sampler:
         return f"Sampler(by {self.way}: {self.why}; {str(self.run.folder)!r})"
 
     def sample(self, count: int, *, seed: int = 0) -> list[Any]:
-        """Independent terminal states.
-
-        Raises:
-            InputError: if a number is out of range.
-        """
+        """Independent terminal states; raises InputError if a number is out of range."""
         return list(self.run.sample(count, seed=seed).states)
 
     def log_prob(self, terminals: Sequence[Hashable]) -> Floats:
         """`log p_T(x)` of terminal states, in nats.
 
-        Raises:
-            InputError: if one is no terminal state, or the law of a trained run is estimated.
+        Raises InputError if one is no terminal state, or the law of a trained run is estimated.
         """
         return self.run.log_prob(terminals)
 

@@ -134,8 +134,7 @@ def default_folder(task: Task) -> Path:
 def task_of(problem: Any, options: Mapping[str, Any]) -> tuple[Task, dict[str, Any]]:
     """The task that the first argument of `solve` means, and the options that are not its own.
 
-    Raises:
-        InputError: if it means none, or an option breaks a rule.
+    Raises InputError if it means none, or an option breaks a rule.
     """
     kind, own = task_meant(problem)
     known = {part.name for part in fields(kind)}
@@ -284,8 +283,7 @@ def _means(
 def write_solved(answer: Answer, folder: Path) -> Solved:
     """Writes an exact sampler into a new run folder.
 
-    Raises:
-        InputError: if the folder exists, or the user's module was edited since it was imported.
+    Raises InputError if the folder exists, or the user's module was edited since it was imported.
     """
     task = answer.recipe.task
     inputs, stored = task.input_files, replace(answer.recipe, task=task.with_copies(Path()))

@@ -101,8 +101,7 @@ class Recipe:
     def read(cls, folder: Path) -> "Recipe":
         """The recipe in a folder, with its copies of the user's files.
 
-        Raises:
-            InputError: if it is of another version, or an option breaks a rule.
+        Raises InputError if it is of another version, or an option breaks a rule.
         """
         path = folder / "config.json"
         data = read_json(path)
@@ -152,8 +151,7 @@ class Solved(InFolder):
     def dag(self) -> PointedDAG[Any]:
         """The enumerated graph of the problem, which the stored rows belong to.
 
-        Raises:
-            InputError: if the problem has other states or rewards now, or was never listed.
+        Raises InputError if the problem has other states or rewards now, or was never listed.
         """
         with slow(f"enumerating {self.task.short_name}"):
             dag = enumerate_dag(self.problem, len(self.flows.graph.counts))
@@ -168,11 +166,7 @@ class Solved(InFolder):
 
     @cached_property
     def flows(self) -> ExactFlows:
-        """The exact sampler.
-
-        Raises:
-            InputError: if the problem was not listed.
-        """
+        """The exact sampler; raises InputError if the problem was not listed."""
         if self.recipe.way != "listed":
             raise InputError(
                 f"{str(self.folder)!r} draws from a closed form, without a graph: solve a smaller "
@@ -242,8 +236,7 @@ class Solved(InFolder):
     ) -> tuple[Any, Floats, Floats]:
         """The ends and probabilities of trajectories; adds the states on the way to new ends.
 
-        Raises:
-            InputError: if two nodes have one state, one has two, or other numbers of children.
+        Raises InputError if two nodes have one state, one has two, or other numbers of children.
         """
         children, graph = AskedProblem[Hashable](self.problem).children, self.flows.graph
         ends, first = np.unique(drawn.ends, return_index=True)
@@ -266,8 +259,7 @@ class Solved(InFolder):
     def log_prob(self, terminals: Sequence[Hashable]) -> Floats:
         """`log p_T(x)` of terminal states, in nats, up to the rounding that `tv_bound` is of.
 
-        Raises:
-            InputError: if one is no terminal state of the problem.
+        Raises InputError if one is no terminal state of the problem.
         """
         listed = None if self.recipe.way == "closed-form" else self.dag
         children = AskedProblem[Hashable](self.problem).children
@@ -280,8 +272,7 @@ class Solved(InFolder):
     def law(self) -> Law:
         """The law of the sampler and the target, by label.
 
-        Raises:
-            InputError: if the problem was not listed.
+        Raises InputError if the problem was not listed.
         """
         labels = tuple(self.dag.labels[x] for x in self.dag.terminals)
         learned, target = load_arrays(self.folder / "law.npz", "learned", "target")

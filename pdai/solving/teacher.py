@@ -62,8 +62,7 @@ class Teacher(TrajectoryLoss):
     ) -> Float[Array, "batch time"]:
         """The exact `log p_F` of every step, 0 where padded.
 
-        Raises:
-            InputError: if the environment is not made of tables.
+        Raises InputError if the environment is not made of tables.
         """
         if not isinstance(environment, TabularEnvironment):
             kind = type(environment).__name__
