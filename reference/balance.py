@@ -20,9 +20,8 @@ def fm_residuals(
     """Flow matching: inflow minus outflow, per node other than `s_o`.
 
     `sum over parents u of F(u) p_F(s|u) - F(s)`, where `F(x) = R(x)` at terminals (def:flows);
-    `F(u) p_F(s|u)` is the flow of an edge. (Bengio et al., 2021.) There is one flow per node, of
-    which those at terminals are not read, and one reward per `dag.terminals`. Raises InputError if
-    they do not fit the DAG.
+    `F(u) p_F(s|u)` is the flow of an edge. (Bengio et al., 2021.) There is one flow per node, not
+    read at terminals, and one reward per terminal; others raise InputError.
     """
     dag = forward.dag
     state_flow = _state_flow(forward, flow, rewards)

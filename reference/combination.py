@@ -47,8 +47,7 @@ def product_rewards(field: Field[T], factors: Sequence[Sequence[T]]) -> tuple[T,
     """The combined target `prod R_t(x)`, one per terminal.
 
     Each factor `R_t`, of a client or chunk, is over the same terminals. Raises InputError if no
-    factor is given, they have different terminals, or their product is zero at every one, so that
-    there is no target.
+    factor is given, they have different terminals, or their product is zero everywhere.
     """
     if not len(factors):
         raise InputError("product_rewards: no factor given, so there is no target")

@@ -97,8 +97,7 @@ def figures(dag: PointedDAG[Any]) -> dict[str, str]:
 def inspect_problem(problem: Problem[S], max_nodes: int = MAX_NODES) -> Inspection[S]:
     """Enumerates a problem and describes it.
 
-    Raises TooLargeError if it has more than `max_nodes` states, InputError at the first rule that
-    it breaks.
+    Raises TooLargeError beyond `max_nodes` states, InputError at the first rule that it breaks.
     """
     dag = enumerate_dag(problem, max_nodes)
     rewards = enumerate_rewards(problem, dag)

@@ -86,8 +86,7 @@ def fcs_under(p: Sequence[T], q: Sequence[T], batches: Mapping[tuple[int, ...], 
     """FCS (eq:fcsa) under any distribution of batches, exact: `sum of r(B) TV(p|B, q|B)`.
 
     `batches` has `r(B)`, of sum one, for each batch, a tuple of distinct terminals. Raises
-    InputError if a batch repeats a terminal or has probability zero under `p` or `q`, or `r` does
-    not sum to one.
+    InputError if a batch repeats a terminal or has probability zero, or `r` is no law.
     """
     _check_pair(p, q)
     weights = list(batches.values())

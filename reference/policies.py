@@ -152,8 +152,7 @@ class ForwardPolicy(_Policy[T]):
     ) -> "ForwardPolicy[T]":
         """The policy given by `rows[state][child]`; absent children have probability zero.
 
-        Raises InputError for a missing row, a state that is not a child, or a row that does not sum
-        to one.
+        Raises InputError for a missing row, a state that is no child, or a row without the sum one.
         """
         values = [field.zero] * len(dag.edges)
         for u, row in cls.rows(dag):

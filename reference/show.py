@@ -90,9 +90,8 @@ def svg(drawable: Drawable) -> str | None:
 def draw(drawable: Drawable, path: Path | str, colour: Colouring = "reward") -> None:
     """Writes a picture of a problem, a DAG, a lift or a policy; the file's ending is the format.
 
-    Terminals are squares. See `picture_of` for texts and colours. Raises TooLargeError if there are
-    more than 400 states, InputError if the object cannot be drawn, or the picture cannot be
-    written.
+    Terminals are squares. See `picture_of` for texts and colours. Raises TooLargeError beyond 400
+    states, InputError if it cannot be drawn or written.
     """
     path = Path(path)
     check_picture(path)
@@ -150,8 +149,7 @@ def picture_of(drawable: Drawable, colour: Colouring = "reward") -> Picture:
     A policy's edges carry its probabilities, and its states are painted by the probability of a
     visit if it is a forward policy of numbers. A lifted state carries the paths that it merges, if
     its base state has several lifts. Of a problem, terminals are painted by reward, or all states
-    by flow. Raises TooLargeError if there are more than 400 states, InputError if the object is
-    none of these.
+    by flow. Raises TooLargeError beyond 400 states, InputError for other objects.
     """
     check_type("draw", "what is drawn", drawable, (Inspection, PointedDAG, LiftedDAG, EdgeWeights))
     check_choice("draw", "the colour", colour, Colouring)

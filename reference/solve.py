@@ -19,8 +19,7 @@ def flows(backward: BackwardKernel[T], rewards: Sequence[T]) -> list[T]:
 
     `F(x) = R(x)` and `F(s) = sum over children s' of p_B(s|s') F(s')`; `F(s_o) = Z = sum of R`. For
     a kernel, `F(s)` sums `R(x) B` over the paths from `s` to every `x`, and `F(s_o)` is the sum of
-    `R(x) b(x)`. Raises InputError if the rewards do not fit the terminals, or one is not a number
-    >= 0.
+    `R(x) b(x)`. Raises InputError if rewards do not fit the terminals, or are not >= 0.
     """
     dag, field = backward.dag, backward.field
     flow = [field.zero] * len(dag.labels)

@@ -55,8 +55,7 @@ def against_law(
     """Bounds of `TV(p_T, pi)` from samples of `p_T` and the exact target.
 
     Samples are independent, in the order of the draws; `target` has `pi(x)` of every sample, zero
-    where the target excludes it. Each side has half of the level. Raises InputError if there are
-    fewer than two.
+    where the target excludes it. Each side has half of the level. Raises InputError below two.
     """
     check_two(samples)
     place = {x: i for i, x in enumerate(target)}

@@ -52,8 +52,7 @@ def both(first: Features | None, second: Features | None) -> Features | None:
 class FeatureMeans:
     """Means of features, summed up while trajectories are drawn.
 
-    Features are a function from a terminal state to numbers in [0, 1] by name, always the same
-    names.
+    Features are a function from a terminal state to numbers in [0, 1], always by the same names.
     """
 
     def __init__(self, features: Features):
@@ -77,8 +76,7 @@ class FeatureMeans:
 
         Features are sorted by the distance of the sampler from the target, or from the weights. The
         level is that of each interval; the upper end of the sampler's TV fails with probability at
-        most `level / 2`. `known` has the exact means under the target by name, as far as they are
-        known.
+        most `level / 2`. `known` has exact means under the target by name.
         """
         if not self.means:
             return []
@@ -155,8 +153,7 @@ def sample_lines(
     """The expectations of features under a sampler and a listed target, farthest apart first.
 
     Of independent samples outside of the target, a feature may be any number in [0, 1]. `target`
-    has `pi(x)` of every terminal state; any of the intervals fails with probability at most
-    `level`.
+    has `pi(x)` of every terminal state; any interval fails with probability at most `level`.
     """
     counts = Counter(samples)
     inside = [x for x in counts if x in target]

@@ -91,8 +91,7 @@ def with_log_z(
     With `Z- <= Z <= Z+`, the variable of `Z+` is at least that of `Z`, and that of `Z-` at most. So
     the first mean bounds TV from above and the second from below, each at the level. And
     `E[R p_B / p_F] <= Z`, so the mean weight bounds `Z` from below, and may refute the given one.
-    Raises InputError if the upper end of `log Z`, in nats, is not finite, or below the bound of the
-    weights.
+    Raises InputError if the upper end of `log Z`, nats, is infinite, or below that of the weights.
     """
     if not (log_z.low <= log_z.high and math.isfinite(log_z.high)):
         raise InputError(
@@ -161,8 +160,7 @@ def with_neither(sampler: Sampler, level: float, budget: Budget, draws: Draws) -
     A mode that the sampler never visits changes none of its samples, so no upper bound below 1 is
     possible. But the mean weight gives a lower bound `z` of `Z`, and `(1 - R p_B / (z p_F))_+` is
     at most its value at `Z`. So bets on its mean win no more than bets on the variable whose mean
-    is TV, however `z` was chosen: the same samples serve both bounds. Half of the level is for `Z`,
-    half for the mean.
+    is TV, however `z` was chosen: the same samples serve both bounds. Each has half of the level.
     """
     log_scale, weight, mean = _pilot(sampler), LowerMean(), LowerMean()
     drawn: list[Walks] = []

@@ -57,8 +57,7 @@ def exact_samples(sampler: Sampler, log_most: float, count: int, seed: int) -> K
     """Independent samples of the target; exact but for the float64 rounding of a weight.
 
     `log_most` is the bound in the sampler's `Rejection`, `seed` that of the decisions. Raises
-    InputError if a weight is larger than certified, or a million trajectories per sample are not
-    enough.
+    InputError if a weight is larger than certified, or a million draws per sample are too few.
     """
     # Decisions must not depend on the draws, whose generator may have the same seed.
     rng = np.random.default_rng([seed, 1])

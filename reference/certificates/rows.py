@@ -60,8 +60,7 @@ def closed_rows(log_p: Floats, mask: Any) -> Floats:
     """Rows of probabilities in float64, closed: the largest is one minus the others.
 
     `log_p` are logarithms of normalised probabilities, in nats, shape (rows, n); one may be
-    positive where `mask` says so, at least once per row. Raises InputError if one is NaN or
-    infinite.
+    positive where `mask` says so, at least once per row. Raises InputError for NaN.
     """
     rows: Floats = np.where(mask, np.exp(np.minimum(log_p, 1.0)), 0.0)
     if not np.isfinite(rows).all():

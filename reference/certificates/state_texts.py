@@ -62,8 +62,7 @@ class StateTexts:
     def read(self, text: str) -> Hashable:
         """The terminal state of a text.
 
-        Raises OutsideError if it is a state, but not a terminal one, InputError if it is none, or
-        may be two.
+        Raises OutsideError if it is a state that is not terminal, InputError if it is none or two.
         """
         if text not in self._read:
             self._read[text] = text if self._problem is None else self._state(text)

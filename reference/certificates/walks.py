@@ -66,8 +66,7 @@ class LogRewards:
     def confirm(self, terminal: Hashable, given: float, tolerance: float, where: str) -> Enclosure:
         """The log reward of a terminal state; raises InputError if another program's disagrees.
 
-        `where` is the other program in messages, such as "library"; its log reward, in nats, may
-        differ by the tolerance.
+        The other program, such as "library", may differ by the tolerance, in nats.
         """
         if self.graph is None:
             return Enclosure(given, tolerance)

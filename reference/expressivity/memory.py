@@ -77,8 +77,7 @@ def price_of_forgetting(lifted: LiftedDAG[Any], forward: ForwardPolicy[T]) -> fl
     """`KL(P || P~)` between the trajectory laws of `p_F` and of its Markov projection, in nats.
 
     Claim markov-projection. `sum of u(s, W) KL(p_F(.|s, W) || p~(.|s))`: the information about the
-    next state that the latent holds beyond the state. Raises InputError if the policy does not live
-    on this lift.
+    next state that the latent holds beyond the state. Raises InputError for a policy elsewhere.
     """
     projected = markov_projection(lifted, forward)
     visits = path_sums(forward)

@@ -29,8 +29,7 @@ MAX_PARAMETERS = 24
 class Symbolic(FunctionField[Any]):
     """The field of rational functions with integer coefficients in named parameters.
 
-    Names are separated by blanks or commas. Raises TooLargeError if there are more than
-    `max_parameters`.
+    Names are separated by blanks or commas; TooLargeError is raised beyond `max_parameters`.
     """
 
     name = "symbolic"

@@ -220,8 +220,7 @@ def _check_present(place: str, names: Sequence[str], row: Sequence[str]) -> None
 def levels(owner: str, data: object, names: Sequence[str]) -> Ints:
     """Data as categories, numbered from 0 in the order of their values, column by column.
 
-    Raises InputError if a column has a single category, a value is missing, or a number is written
-    in two ways.
+    Raises InputError for a single category, a missing value, or a number written in two ways.
     """
     values: npt.NDArray[Any] = np.asarray(data)
     if values.dtype.kind in "OSU":

@@ -68,8 +68,7 @@ def contexts_of(problem: Any) -> dict[str, InContext]:
     The name of a context is its text. Its features are the result of `context_features(context)`;
     without that method a number, or a tuple of numbers, stands for itself, and any others are
     one-hot. The problem has `contexts`, and perhaps `held_out`. Raises InputError if there are
-    none, or two of one name, or their features are not equally many numbers, or the reward does not
-    take a context.
+    none, or two of one name, their features are not equally many numbers, or the reward takes none.
     """
     kind = type(problem).__name__
     trained, others = (_listed(kind, name, problem) for name in ("contexts", "held_out"))

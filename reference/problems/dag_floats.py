@@ -84,8 +84,7 @@ class Block(NamedTuple):
 class DagFloats:
     """Sums over all DAGs in `3^n` terms, of the rounded weights of scores.
 
-    Scores are log weights, nats, shape (n, 2^n); -inf for 0, as where P contains v. `progress` is
-    told how far a long sum is.
+    Scores are log weights, nats, shape (n, 2^n); -inf for 0. `progress` is told of long sums.
     """
 
     def __init__(self, scores: Floats, progress: Progress = lambda share, word: None) -> None:

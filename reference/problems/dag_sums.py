@@ -19,8 +19,7 @@ Integers = list[int]
 class DagSums:
     """Sums over all DAGs, in `3^n` terms, of weights `w_v(P) >= 0`.
 
-    There is a row for each node v with an entry for each of the `2^n` masks P, 0 where P contains
-    v.
+    There is a row for each node v, with an entry for each of the `2^n` masks P, 0 if v is in P.
     """
 
     def __init__(self, weights: Sequence[Sequence[int]]) -> None:

@@ -93,8 +93,7 @@ class Formula(NamedTuple):
     def solutions(self, most: int, seconds: float) -> list[Solution]:
         """All solutions, at most so many, within so many seconds of wall time.
 
-        Raises InputError if there is none, there are more, or the time is over; the message says
-        how many were counted.
+        Raises InputError, with how many were counted, if there are none or more, or time is over.
         """
         listed: list[Solution] = []
         source, end = self.literals.source, time.monotonic() + seconds

@@ -44,8 +44,7 @@ class GraphPosterior:
     of parents are as in `StructureLearning.from_scores`; edges to forbid or to require are
     `"a -> b"` or `("a", "b")`. `progress` is told how far a long sum is. Sums are in integers if it
     `is_exact`, up to 10 variables, else in double-double arithmetic, with a proved error. Raises
-    InputError as `StructureLearning.from_scores` and `EdgeRules.of` do, TooLargeError if there are
-    too many variables.
+    InputError as `StructureLearning.from_scores` and `EdgeRules.of` do, TooLargeError for too many.
     """
 
     def __init__(

@@ -115,8 +115,7 @@ class HardCore(PlaceByPlace[Sites], Summed):
     def moves(self, vertex: int, occupied: int) -> Iterator[tuple[int, int]]:
         """The values that vertex k can have, and the set that later vertices then see.
 
-        The vertices before it are decided; `occupied` are the ones of these with neighbours from k
-        on, as bits.
+        The vertices before it are decided; the `occupied` ones with neighbours from k on are bits.
         """
         yield 0, occupied & self._kept[vertex + 1]
         if not any(occupied >> u & 1 for u in self._neighbours[vertex]):

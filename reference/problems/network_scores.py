@@ -31,8 +31,7 @@ Score = Literal["auto", "bge", "bdeu"]
 def numbers_to_score(table: Table, score: Score) -> Floats:
     """The values of a table as numbers, for a score.
 
-    Raises InputError if a value is no number, or, if no score was chosen, they look like
-    categories' codes.
+    Raises InputError if one is none, or if no score was chosen and they look like codes.
     """
     if score == "auto" and (coded := table.coded()):
         name, values = next(iter(coded.items()))

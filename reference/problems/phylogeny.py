@@ -33,8 +33,7 @@ Tree: TypeAlias = "int | tuple[Tree, Tree]"
 class Ancestor(NamedTuple):
     """The root of a tree as the rest of a larger one sees it.
 
-    For each column it has the set of letters that it may have, as bits (Fitch, 1971); and the
-    fewest changes below it.
+    It has the letters that each column may have, as bits (Fitch, 1971), and the fewest changes.
     """
 
     letters: tuple[int, ...]

@@ -167,8 +167,7 @@ class StructureLearning(Summed):
         """The posterior given the columns of a CSV file whose first line names them.
 
         The score is `bge` for numbers, `bdeu` for categories; `auto` is `bge`, but refuses columns
-        that look like categories. Raises InputError as `read_table`, `gaussian`, `discrete` and
-        `numbers_to_score` do.
+        that look like categories. Raises InputError as `read_table`, `gaussian` and `discrete` do.
         """
         check_choice("StructureLearning.from_csv", "score", score, Score)
         table = read_table(Path(path))
