@@ -7,7 +7,7 @@ themselves are computed from samples that are drawn here.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
@@ -62,15 +62,8 @@ class Power:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return {
-            "distance": self.distance,
-            "level": self.level,
-            "passes": self.passes,
-            "simulated": self.simulated,
-            "shows": {
-                kind: {"tv": tv, "samples": count} for kind, (tv, count) in self.shows.items()
-            },
-        }
+        shows = {kind: {"tv": tv, "samples": count} for kind, (tv, count) in self.shows.items()}
+        return asdict(self) | {"shows": shows}
 
 
 def _count(count: int | None, evidence: str) -> str:

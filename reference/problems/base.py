@@ -195,6 +195,11 @@ class Setup(NamedTuple):
     inputs: Mapping[str, str] = NONE
 
 
+def combined(terms: Sequence[Fraction], form: RewardForm) -> Fraction:
+    """The sum or the product of terms."""
+    return sum(terms, Fraction(0)) if form == "sum" else math.prod(terms, start=Fraction(1))
+
+
 def set_last(values: Sequence[object], empty: object, order: Order) -> list[int]:
     """The places of a state that may have been set last: all that are set, or the last of them."""
     places = [i for i, value in enumerate(values) if value != empty]

@@ -92,6 +92,7 @@ class DagFloats:
         self.full = 2**self.nodes - 1
         self.progress = progress
         self._spaces = [Workspace() for _ in range(LANES)]
+        self._kept: dict[tuple[int, ...], tuple[Ints, Floats]] = {}
 
     @cached_property
     def within(self) -> Scaled:
@@ -320,10 +321,6 @@ class DagFloats:
                     parents[v] = int(masks[_drawn(weights, rng)])
             placed, last = placed | layer, layer
         return tuple(parents)
-
-    @cached_property
-    def _kept(self) -> dict[tuple[int, ...], tuple[Ints, Floats]]:
-        return {}
 
     def _layers(self, placed: int, last: int) -> tuple[Ints, Floats]:
         """The layers that may follow, and the cumulative sums of their weights.

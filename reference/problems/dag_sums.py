@@ -26,6 +26,8 @@ class DagSums:
         self.weights = weights
         self.nodes = len(weights)
         self.full = 2**self.nodes - 1
+        # The layers that may follow U and its last layer L, with cumulative sums.
+        self._layers: dict[tuple[int, int], tuple[Integers, Integers]] = {}
 
     @cached_property
     def within(self) -> list[Integers]:
@@ -174,11 +176,6 @@ class DagSums:
             row = self._layers[placed, last] = layers[1:], list(accumulate(ways))
         layers, sums = row
         return layers[bisect_right(sums, rng.randrange(sums[-1]))]
-
-    @cached_property
-    def _layers(self) -> dict[tuple[int, int], tuple[Integers, Integers]]:
-        """The layers that may follow U and its last layer L, with cumulative sums; a cache."""
-        return {}
 
     def attached(self, v: int, placed: int, last: int) -> int:
         """The sum of `w_v(P)` over `P <= U` that meet L; if U is empty, `w_v` of the empty set."""

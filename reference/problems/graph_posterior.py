@@ -13,17 +13,16 @@ from reference.problems.closed_form import Enclosure, check_count, seeded
 from reference.problems.columns import Floats, Table, column_names
 from reference.problems.dag_floats import DagFloats, Progress
 from reference.problems.dag_limits import (
-    check_affordable,
     check_max_parents,
     check_summable,
     possible_families,
 )
 from reference.problems.dag_sums import DagSums
-from reference.problems.dyadic_weights import BITS, LOG_2, dyadic_exponentials, dyadic_weights
+from reference.problems.dyadic_weights import LOG_2, dyadic_exponentials
 from reference.problems.edge_rules import EdgeRules, NamedEdge
 from reference.problems.network_scores import ChosenScore, table_scores
 from reference.problems.networks import Network
-from reference.problems.score_tables import relative_scores, score_table
+from reference.problems.score_tables import integer_weights, relative_scores, score_table
 
 # Up to here integers answer within a second.
 MOST_INTEGERS = 10
@@ -66,6 +65,8 @@ class GraphPosterior:
         self.scores, self.offset = relative_scores(owner, table, self.names, allowed)
         self._progress = progress
         self.is_exact = self.nodes <= MOST_INTEGERS
+        # The answers of `best`, as tables, graphs and pages each ask for them.
+        self._best: dict[int, list[Likely]] = {}
 
     @classmethod
     def from_table(
@@ -88,7 +89,7 @@ class GraphPosterior:
     def log_z(self) -> Enclosure:
         """`log Z` of the rounded weights; with `offset`, the log of the sum of all scores, nats."""
         if self.is_exact:
-            return Enclosure.log_of(Fraction(self._sums.total, 2 ** sum(self._shifts)))
+            return Enclosure.log_of(Fraction(self._sums.total, 2 ** sum(self._integers[1])))
         return self._floats.log_total()
 
     @property
@@ -131,7 +132,9 @@ class GraphPosterior:
         weight = math.prod(rounded.mantissas.tolist())
         power = int(rounded.exponents.sum())
         if self.is_exact:
-            return float(weight * Fraction(2) ** (power + sum(self._shifts)) / self._sums.total)
+            return float(
+                weight * Fraction(2) ** (power + sum(self._integers[1])) / self._sums.total
+            )
         total, place = self._floats.above.high[0], int(self._floats.above.exponent[0])
         return float(Fraction(weight) * Fraction(2) ** (power - place) / Fraction(float(total)))
 
@@ -143,11 +146,6 @@ class GraphPosterior:
         if check_count(count) not in self._best:
             self._best[count] = self._search(count)
         return list(self._best[count])
-
-    @cached_property
-    def _best(self) -> dict[int, list[Likely]]:
-        """The answers of `best`, as tables, graphs and pages each ask for them."""
-        return {}
 
     def _search(self, count: int) -> list[Likely]:
         logs = np.full_like(self.scores, -np.inf)
@@ -167,18 +165,14 @@ class GraphPosterior:
         return np.array([[x / self._sums.total for x in row] for row in sums])
 
     @cached_property
-    def _shifts(self) -> tuple[int, ...]:
-        return tuple(shift for _, shift in self._dyadic)
+    def _integers(self) -> tuple[DagSums, tuple[int, ...]]:
+        """The sums in integers, and the power of two that each node's weights are over."""
+        rows, shifts = integer_weights(self.scores)
+        return DagSums(rows), shifts
 
-    @cached_property
-    def _dyadic(self) -> tuple[tuple[tuple[int, ...], int], ...]:
-        spread = self.scores[self.scores > -np.inf]
-        check_affordable(self.nodes, int((spread.max() - spread.min()) / LOG_2) + BITS)
-        return tuple(map(dyadic_weights, self.scores))
-
-    @cached_property
+    @property
     def _sums(self) -> DagSums:
-        return DagSums([row for row, _ in self._dyadic])
+        return self._integers[0]
 
     @cached_property
     def _floats(self) -> DagFloats:

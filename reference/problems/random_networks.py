@@ -26,7 +26,7 @@ def random_network(
     Each value is `sum over parents of beta x_parent + e` with `e` standard normal and `beta`
     uniform on the two intervals `[-2, -1/2]` and `[1/2, 2]`. "erdos-renyi": every pair has an edge
     with one probability, for n expected edges. "scale-free": each node but the first has a parent,
-    drawn by the number of its edges plus one (Barabási and Albert, 1999).
+    drawn by the number of its edges plus one (Barabási and Albert, 1999). Others raise InputError.
     """
     owner = "random_network"
     check_integer(owner, "nodes", nodes, 1, most=1000)

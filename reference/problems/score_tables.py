@@ -8,6 +8,8 @@ import numpy.typing as npt
 
 from reference.errors import InputError, shown
 from reference.problems.best_graphs import Floats, best_graph
+from reference.problems.dag_limits import check_affordable
+from reference.problems.dyadic_weights import BITS, LOG_2, dyadic_weights
 
 
 def score_table(owner: str, scores: object) -> Floats:
@@ -44,3 +46,14 @@ def relative_scores(
     best = best_graph(list(table))
     base = table[np.arange(len(table)), list(best.parents)]
     return table - base[:, None], math.fsum(base)
+
+
+def integer_weights(scores: Floats) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]:
+    """The weights of relative scores, each row as integers over its own power of two.
+
+    Raises TooLargeError before they are computed if their sums do not fit into memory.
+    """
+    spread = scores[scores > -np.inf]
+    check_affordable(len(scores), int((spread.max() - spread.min()) / LOG_2) + BITS)
+    weights, shifts = zip(*map(dyadic_weights, scores), strict=True)
+    return weights, shifts

@@ -18,7 +18,7 @@ from reference.errors import (
     check_type,
     shown,
 )
-from reference.problems.base import RewardForm, Setup, count_words, dyadic
+from reference.problems.base import RewardForm, Setup, combined, count_words, dyadic
 from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded, seeded_arrays
 
 # The largest length: the numbers of states and trajectories have about this many digits.
@@ -183,10 +183,8 @@ class SyntheticSequences(Sequences, Summed):
 
     def reward(self, terminal: str) -> Fraction:
         """The product, or the sum, of the letters' terms."""
-        terms = [row[self.alphabet.index(a)] for row, a in zip(self.terms, terminal, strict=True)]
-        if self.form == "sum":
-            return sum(terms, Fraction(0))
-        return math.prod(terms, start=Fraction(1))
+        pairs = zip(self.terms, terminal, strict=True)
+        return combined([row[self.alphabet.index(a)] for row, a in pairs], self.form)
 
     @property
     def factor_count(self) -> int:

@@ -15,7 +15,7 @@ from reference.errors import (
     check_sequence,
     shown,
 )
-from reference.problems.base import RewardForm, Setup, dyadic
+from reference.problems.base import RewardForm, Setup, combined, dyadic
 from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded, seeded_arrays
 
 
@@ -104,10 +104,7 @@ class Sets(Summed):
 
     def reward(self, terminal: Items) -> Fraction:
         """The product, or the sum, of its items' weights."""
-        chosen = [self.weights[i] for i in terminal.members]
-        if self.form == "sum":
-            return sum(chosen, Fraction(0))
-        return math.prod(chosen, start=Fraction(1))
+        return combined([self.weights[i] for i in terminal.members], self.form)
 
     @property
     def factor_count(self) -> int:

@@ -28,11 +28,10 @@ from reference.problems.dag_limits import (
     possible_families,
 )
 from reference.problems.dag_sums import DagSums
-from reference.problems.dyadic_weights import BITS, LOG_2, dyadic_weights
 from reference.problems.network_scores import Score, bdeu_scores, bge_scores, numbers_to_score
 from reference.problems.networks import Network, all_ancestors, edge_indicators
 from reference.problems.random_networks import GraphLaw, random_network
-from reference.problems.score_tables import relative_scores, score_table
+from reference.problems.score_tables import integer_weights, relative_scores, score_table
 
 
 @dataclass(frozen=True)
@@ -111,10 +110,7 @@ class StructureLearning(Summed):
         variables = column_names(owner, names, n)
         allowed = possible_families(n, most)
         table, offset = relative_scores(owner, table, variables, allowed)
-        # Checked before the integers are computed, which take memory.
-        check_affordable(n, int((table[allowed].max() - table[allowed].min()) / LOG_2) + BITS)
-        weights, shifts = zip(*map(dyadic_weights, table), strict=True)
-        return cls(weights, shifts, most, variables, offset)
+        return cls(*integer_weights(table), most, variables, offset)
 
     @classmethod
     def gaussian(

@@ -165,7 +165,7 @@ def test_sums_in_floats_are_those_in_integers_within_the_bound(nodes: int, kind:
     exact, floats, bounds = law._sums, DagFloats(law.scores), sum_error(nodes)
     for placed in range(0, 2**nodes, 1 if nodes < 9 else 37):
         outside = [v for v in range(nodes) if not placed >> v & 1]
-        truth = Fraction(exact.above[placed], 2 ** sum(law._shifts[v] for v in outside))
+        truth = Fraction(exact.above[placed], 2 ** sum(law._integers[1][v] for v in outside))
         assert abs(number(floats.above, placed) - truth) <= Fraction(bounds[len(outside)]) * truth
     assert np.abs(floats.edges - law.edges).max() <= floats.edge_error
     assert np.abs(floats.ancestors - law.ancestors).max() <= floats.ancestor_error
