@@ -18,10 +18,9 @@ import pytest
 from fast.balance.loss import Loss
 from fast.balance.steps import rows_of
 from fast.dynamics.arc_scorer import ArcScorer
-from fast.dynamics.graph_networks import EdgeScorer
+from fast.dynamics.graph_networks import EdgeScorer, graphs_of, scorer_of
 from fast.dynamics.state_table import StateTable
-from fast.environments import AbstractEnvironment, GraphEnvironment, make_environment
-from fast.environments.structure import StructureEnvironment
+from fast.environments import AbstractEnvironment, make_environment
 from fast.policies.backward import LearnedBackward, LiftedBackward, UniformBackward
 from fast.policies.policy import Policy, Sampler
 from fast.sampling.actions import Exploration
@@ -31,7 +30,7 @@ from fast.sampling.trajectories import Trajectories
 from fast.stochastic.densities import Normal
 from fast.stochastic.policy import StochasticPolicy, features_of
 from fast.stochastic.trajectories import LatentTrajectories, Noise, sample_latent_trajectories
-from reference.problems import EdgeAddition, Grid
+from reference.problems import Grid
 from verify.crosscheck.compare import TOLERANCE, Compiled, eagerly, tree_distance
 from verify.crosscheck.instances import PRESETS, environment_of, filled, random_policy
 from verify.crosscheck.parts import concrete, modules, parts
@@ -43,6 +42,7 @@ ELSEWHERE = {
     "fast.measure.report": "likewise",
     "fast.laws.terminal_law": "likewise",
     "fast.balance.losses": "with their derivatives: test_losses",
+    "fast.balance.flow_matching": "compiled once, and compared by hand: test_gradients",
     "fast.balance.rows": "compared with plain derivatives: test_gradients",
     "fast.balance.recurrent_groups": "likewise",
     "fast.balance.steps.cached_terms": "likewise",
@@ -171,24 +171,11 @@ def latents(rng: np.random.Generator) -> Latents:
     return Latents(policy, noise, begun(policy, noise))
 
 
-@functools.cache
-def scorers() -> EdgeScorer:
-    """Two of them, on a leading axis."""
-    graphs = make_environment(EdgeAddition.matching())
-    assert isinstance(graphs, GraphEnvironment)
-    draw = jax.vmap(lambda key: EdgeScorer(graphs, 4, path_features=1, key=key))
-    both: EdgeScorer = jax.jit(draw)(jax.random.split(jax.random.key(0)))
-    return both
-
-
-@functools.cache
-def arc_scorers() -> ArcScorer:
-    """Likewise, on graphs of three variables."""
-    dags = environment_of("structure")
-    assert isinstance(dags, StructureEnvironment)
-    draw = jax.vmap(lambda key: ArcScorer(dags, 4, path_features=1, key=key))
-    both: ArcScorer = jax.jit(draw)(jax.random.split(jax.random.key(0)))
-    return both
+def scorer(name: str, rng: np.random.Generator) -> Any:
+    """The scorer of graph networks on that preset, at random."""
+    of, key = graphs_of(environment_of(name)), jax.random.key(0)
+    shapes = eqx.filter_eval_shape(lambda key: scorer_of(of, 4, path_features=1, key=key), key)
+    return filled(shapes, lambda shape: rng.normal(size=shape))
 
 
 @functools.cache
@@ -198,9 +185,8 @@ def world(dynamics: Any, seed: int) -> World:
     policy = random_policy(GRID, seed, dynamics=dynamics, loss="subtb", p_b="learned")
     draws = jnp.asarray(rng.uniform(size=(GRID.horizon, BATCH)), jnp.float32)
     drawn, buffer = beginning(policy, draws)
-    scorer = jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf)[seed]), scorers())
-    arcs = jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf)[seed]), arc_scorers())
-    return World(GRID, policy, draws, drawn, buffer, scorer, arcs, latents(rng), rng)
+    of_graphs, of_dags = (scorer(name, rng) for name in ("graphs, matching", "structure"))
+    return World(GRID, policy, draws, drawn, buffer, of_graphs, of_dags, latents(rng), rng)
 
 
 def learned(w: World) -> LearnedBackward:

@@ -103,27 +103,33 @@ def tabled(name: str, dynamics: str, p_b: str = "uniform") -> tuple[Any, Any]:
 )
 def test_the_table_is_added_by_hand_in_every_evaluation(name: str, dynamics: str, p_b: str) -> None:
     environment, policy = tabled(name, dynamics, p_b)
-    without = eqx.tree_at(lambda p: p.network.table, policy, None)
     drawn, cached, defined = draw(policy, environment, 16)
     states = jax.tree.map(lambda leaf: leaf[:, :-1], drawn.states)
-    seen = jax.vmap(jax.vmap(environment.observe))(states)
-    rows = np.asarray(policy.network.table.rows)
-    by_state = rows[np.asarray(row_of(seen, len(rows)))]
-    outputs, alone = policy.network.unroll(seen), without.network.unroll(seen)
+    weights = jax.random.normal(jax.random.key(1), (3, *defined.active.shape))
+
+    @eqx.filter_jit
+    def together(policy: Any, environment: Any, drawn: Any, cached: Any, weights: Any) -> Any:
+        seen = jax.vmap(jax.vmap(environment.observe))(states)
+        without = eqx.tree_at(lambda p: p.network.table, policy, None)
+        outputs, alone = policy.network.unroll(seen), without.network.unroll(seen)
+        steps, pullback = evaluate_with_pullback(Evaluation(policy, environment, drawn, cached))
+        arrays, static = eqx.partition(policy, eqx.is_inexact_array)
+
+        def weighted(arrays: Any) -> Any:
+            terms = evaluate(eqx.combine(arrays, static), environment, drawn)[:3]
+            return jnp.sum(jnp.stack(terms) * weights)
+
+        pulled = pullback(weights), jax.grad(weighted)(arrays)
+        return row_of(seen, 64), outputs, alone, steps[:3], pulled
+
+    given = (policy, environment, drawn, cached, weights)
+    numbers, outputs, alone, terms, (pulled, gradient) = together(*given)
+    by_state = np.asarray(policy.network.table.rows)[np.asarray(numbers)]
     np.testing.assert_allclose(outputs, alone + by_state, atol=TOLERANCE["float32"])
     np.testing.assert_allclose(cached.log_p_f, defined.log_p_f, atol=TOLERANCE["float32"])
-    steps, pullback = evaluate_with_pullback(Evaluation(policy, environment, drawn, cached))
-    for term, exact in zip(steps[:3], defined[:3], strict=True):
+    for term, exact in zip(terms, defined[:3], strict=True):
         np.testing.assert_allclose(term, exact, atol=TOLERANCE["float32"])
-    weights = jax.random.normal(jax.random.key(1), (3, *defined.active.shape))
-    arrays, static = eqx.partition(policy, eqx.is_inexact_array)
-
-    def weighted(arrays: Any) -> Any:
-        terms = evaluate(eqx.combine(arrays, static), environment, drawn)[:3]
-        return jnp.sum(jnp.stack(terms) * weights)
-
-    gradient = jax.grad(weighted)(arrays)
-    assert tree_distance(pullback(weights), gradient) < 1e-4
+    assert tree_distance(pulled, gradient) < 1e-4
     assert float(jnp.abs(gradient.network.table.rows).max()) > 0
 
 
@@ -150,7 +156,7 @@ def test_rows_of_a_batch_have_the_gradient_of_the_whole_table() -> None:
         steps = evaluate(policy, environment, drawn)
         return jnp.sum(steps.log_p_f) + jnp.sum(steps.log_p_b)
 
-    gradient: Any = eqx.filter_grad(total)
+    gradient: Any = eqx.filter_jit(eqx.filter_grad(total))
     whole, of_rows = gradient(policy), by_row(gradient(few), few, rows)
     others = np.setdiff1d(np.arange(64), rows)
     for some, every in ((of_rows.network, whole.network), (of_rows.backward, whole.backward)):

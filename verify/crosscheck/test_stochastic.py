@@ -389,16 +389,17 @@ def test_the_sampled_marginal_is_that_of_quadrature() -> None:
 def test_a_rollout_has_the_residuals_of_its_pairs_and_the_reward_of_its_states() -> None:
     instance, key = lines(3, 2), jax.random.key(0)
     policy = random_policy(instance, 1, mu=(MEAN,), covariance=(VARIANCE,))
-    drawn, steps = rollout(policy, instance.environment, key, 64)
+    drawn, steps = eqx.filter_jit(rollout)(policy, instance.environment, key, 64)
     again = sample(policy, instance, seed=0, batch=64)
     assert np.array_equal(drawn.actions, again.base.actions)
     assert np.array_equal(steps.log_reward, drawn.log_reward)
     target, _ = target_of(instance)
-    pairs = evaluate(policy, instance.environment, target, again, again.latents)
+    pairs = eqx.filter_jit(evaluate)(policy, instance.environment, target, again, again.latents)
     residuals = [tb_residuals(terms, jnp.float32(0)) for terms in (steps, pairs)]
     assert distance(*residuals) < TOLERANCE["float32"]
     # Control: of a target with another law of the latent.
-    _, other = rollout_latents(random_policy(instance, 1), instance.environment, key, 64)
+    elsewhere = random_policy(instance, 1)
+    _, other = eqx.filter_jit(rollout_latents)(elsewhere, instance.environment, key, 64)
     assert distance(tb_residuals(other, jnp.float32(0)), residuals[1]) > TOLERANCE["float32"]
 
 
