@@ -10,7 +10,7 @@ import pytest
 from pdai.experiments import results
 from pdai.experiments.verdicts import Outcome
 from reference.errors import InputError
-from verify.lib.ledger import CLAIMS, FOLDER, NOTES, markdown, marked_tests, result_of, scopes_of
+from verify.lib.ledger import CLAIMS, FOLDER, NOTES, markdown, marks_of_claims, result_of, scopes_of
 from verify.lib.notes import with_head
 from verify.lib.record import Claim, Reading, Severity, Tier, read_claim
 from verify.lib.report import controls, summary
@@ -21,7 +21,7 @@ needs_checkout = pytest.mark.skipif(
 
 
 def test_every_claim_has_a_check_and_a_control() -> None:
-    marked = {(test.claim, test.kind) for test in marked_tests()}
+    marked = {(test.label, test.kind) for test in marks_of_claims()}
     wanted = {(c.id, kind) for c in CLAIMS if c.is_tested for kind in ("claim", "control")}
     assert wanted - marked == set()
 
@@ -31,12 +31,12 @@ def test_the_list_of_controls_has_one_for_every_tested_claim() -> None:
     claims = [line.partition(": ")[0] for line in lines if not line.startswith(" ")]
     assert claims == [claim.id for claim in CLAIMS if claim.is_tested]
     tests = [line.strip() for line in lines if line.startswith(" ")]
-    marked = [f"verify/{t.file}::{t.name}" for t in marked_tests() if t.kind == "control"]
+    marked = [f"verify/{t.file}::{t.name}" for t in marks_of_claims() if t.kind == "control"]
     assert Counter(tests) == Counter(marked)
 
 
 def test_every_marked_test_names_a_claim_of_the_ledger() -> None:
-    assert {test.claim for test in marked_tests()} <= {claim.id for claim in CLAIMS}
+    assert {test.label for test in marks_of_claims()} <= {claim.id for claim in CLAIMS}
 
 
 def is_called_after(file: str, labels: set[str]) -> bool:
@@ -48,8 +48,8 @@ def is_called_after(file: str, labels: set[str]) -> bool:
 
 def test_a_file_of_tests_is_called_after_a_claim_that_it_checks() -> None:
     labels = defaultdict(set)
-    for test in marked_tests():
-        labels[test.file].add(test.claim)
+    for test in marks_of_claims():
+        labels[test.file].add(test.label)
     assert [file for file in labels if not is_called_after(file, labels[file])] == []
 
 
@@ -63,7 +63,7 @@ def test_control_a_name_without_a_label_is_found() -> None:
 
 def test_a_claim_that_no_test_decides_has_none() -> None:
     others = {claim.id for claim in CLAIMS if not claim.is_tested}
-    assert others & {test.claim for test in marked_tests()} == set()
+    assert others & {test.label for test in marks_of_claims()} == set()
     assert not [claim.id for claim in CLAIMS if claim.experiment and claim.open]
 
 

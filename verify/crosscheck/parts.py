@@ -1,17 +1,15 @@
-"""The parts of `fast` that must be cross-checked, and the markers of the tests.
+"""The parts of `fast` that must be cross-checked.
 
 A part is known by its full name: `fast.balance.losses.tb`.
 """
 
-import ast
 import importlib
 import inspect
 import pkgutil
 from collections.abc import Iterable, Iterator
 from functools import cache
-from pathlib import Path
 from types import ModuleType
-from typing import Any, Literal, NamedTuple, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 import equinox as eqx
 
@@ -20,7 +18,7 @@ import pdai
 from fast.balance.loss import Loss
 from fast.dynamics.base import AbstractDynamics
 from fast.environments import AbstractEnvironment
-from reference.files import read_file
+from verify.lib.ledger import marked_tests
 
 # Classes of which instances are compared, with every option, where they are listed as cases.
 COMPARED_AS_CASES = (AbstractDynamics, AbstractEnvironment, Loss)
@@ -94,14 +92,6 @@ ELSEWHERE = {
     "fast.training.processes": "joins processes: tests/fast/test_processes.py",
     "fast.training.trainer": "hands gradients to optax: tests/fast/test_training.py",
 }
-
-
-class Marked(NamedTuple):
-    """A marker: a test function, its file, and the part that it says it compares."""
-
-    file: str
-    test: str
-    part: str
 
 
 @cache
@@ -207,23 +197,7 @@ def without_case(kinds: Iterable[type], cases: Iterable[object]) -> set[str]:
     return missing
 
 
-@cache
-def marked_tests() -> tuple[Marked, ...]:
-    """Every `crosscheck` marker of the tests beside this file, read from their source."""
-    return tuple(
-        Marked(path.stem, node.name, argument.value)
-        for path in sorted(Path(__file__).parent.glob("test_*.py"))
-        for node in ast.parse(read_file(path, follow=True)).body
-        if isinstance(node, ast.FunctionDef)
-        for decorator in node.decorator_list
-        if isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Attribute)
-        if decorator.func.attr == "crosscheck"
-        for argument in decorator.args
-        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
-    )
-
-
-def without_test(wanted: Iterable[str], markers: Iterable[Marked]) -> set[str]:
-    """The parts that no marker names, neither alone nor by their module."""
-    named = {marker.part for marker in markers}
+def without_test(wanted: Iterable[str]) -> set[str]:
+    """The parts that no `crosscheck` marker names, neither alone nor by their module."""
+    named = {marker.label for marker in marked_tests("crosscheck")}
     return {part for part in wanted if part not in named and part.rpartition(".")[0] not in named}

@@ -1,7 +1,7 @@
 """Nothing in `fast` goes without a cross-check: what there is is found by looking."""
 
 import ast
-from pathlib import Path
+from collections import defaultdict
 from types import ModuleType
 from typing import Any, Literal, get_args
 
@@ -20,12 +20,12 @@ from verify.crosscheck.instances import OBSERVED, PROBLEMS, TABLES, VARIANTS, ma
 from verify.crosscheck.parts import (
     ELSEWHERE,
     concrete,
-    marked_tests,
     modules,
     parts,
     without_case,
     without_test,
 )
+from verify.lib.ledger import FOLDER, marked_tests
 
 
 def environments() -> list[AbstractEnvironment[Any]]:
@@ -74,19 +74,23 @@ def test_every_loss_and_each_of_its_options_is_compared() -> None:
 
 
 def test_every_function_and_network_is_named_by_a_cross_check() -> None:
-    assert without_test(parts(modules()), marked_tests()) == set()
+    assert without_test(parts(modules())) == set()
 
 
 def test_every_marker_names_a_part_that_its_file_uses() -> None:
     known = parts(modules())
-    for marker in marked_tests():
-        below = {part for part in known if part.startswith(marker.part + ".")}
-        assert marker.part in known or below, f"{marker} names no part of fast: correct it"
-        tree = ast.parse((Path(__file__).parent / f"{marker.file}.py").read_text())
-        used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        used |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-        name = marker.part.rpartition(".")[2]
-        assert name in used or name == "__call__" or below, f"{marker}: its file does not use it"
+    by_file: dict[str, set[str]] = defaultdict(set)
+    for marker in marked_tests("crosscheck"):
+        by_file[marker.file].add(marker.label)
+    for file, labels in by_file.items():
+        nodes = list(ast.walk(ast.parse((FOLDER / file).read_text())))
+        used = {node.id for node in nodes if isinstance(node, ast.Name)}
+        used |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+        for label in labels:
+            below = {part for part in known if part.startswith(f"{label}.")}
+            assert label in known or below, f"{label} is no part of fast: correct {file}"
+            name = label.rpartition(".")[2]
+            assert name in used or name == "__call__" or below, f"{file} does not use {label}"
 
 
 def test_modules_that_are_left_out_are_there() -> None:
@@ -135,7 +139,7 @@ def test_control_new_parts_without_a_cross_check_are_found() -> None:
     assert without_case([dynamics], [dynamics(3)]) == {"NewDynamics.gate = 'shut'"}
     assert "NewEnvironment" in without_case(concrete(AbstractEnvironment, searched), [])
     assert "NewLoss" in without_case(concrete(TrajectoryLoss, searched), test_losses.CASES.values())
-    missing = without_test(parts(searched), marked_tests())
+    missing = without_test(parts(searched))
     names = ("new_residuals", "NewNetwork", "NewLoss.value")
     assert missing == {f"fast.made_up.{name}" for name in names}
 

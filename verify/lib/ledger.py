@@ -4,10 +4,10 @@ Which tests check a claim is read from their markers, in the source: it holds wh
 """
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from reference.errors import InputError
 from reference.files import read_file
@@ -28,43 +28,37 @@ COLUMNS = ("claim", "about", "verdict", "severity", "checked on", "control", "te
 
 
 class Marked(NamedTuple):
-    """A test function that checks a claim, or breaks it on purpose."""
+    """A marker of a test function, with one of the labels that it names."""
 
     file: str
     name: str
-    kind: Literal["claim", "control"]
-    claim: str
+    kind: str
+    label: str
 
 
 @cache
-def marked_tests() -> tuple[Marked, ...]:
-    """Every test of this package that carries a marker, in the order of the files."""
+def marked_tests(*kinds: str) -> tuple[Marked, ...]:
+    """The markers of these kinds on tests of this package, in the order of the files."""
     return tuple(
-        marked
+        Marked(path.relative_to(FOLDER).as_posix(), node.name, decorator.func.attr, str(label))
         for path in sorted(FOLDER.rglob("test_*.py"))
-        for marked in _marked_in(
-            path.relative_to(FOLDER).as_posix(), ast.parse(read_file(path, follow=True))
-        )
+        for node in ast.parse(read_file(path, follow=True)).body
+        if isinstance(node, ast.FunctionDef)
+        for decorator in node.decorator_list
+        if isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Attribute)
+        if decorator.func.attr in kinds
+        for label in map(ast.literal_eval, decorator.args)
     )
 
 
-def _marked_in(file: str, tree: ast.Module) -> Iterator[Marked]:
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef):
-            for decorator in node.decorator_list:
-                match decorator:
-                    case ast.Call(
-                        func=ast.Attribute(attr="claim" | "control" as kind), args=labels
-                    ):
-                        yield from (
-                            Marked(file, node.name, kind, ast.literal_eval(label))
-                            for label in labels
-                        )
+def marks_of_claims() -> tuple[Marked, ...]:
+    """Every check of a claim, and every control."""
+    return marked_tests("claim", "control")
 
 
 def files_of_tests(claim: Claim) -> list[str]:
     """The files in `verify` with checks or controls of a claim."""
-    return list(dict.fromkeys(test.file for test in marked_tests() if test.claim == claim.id))
+    return list(dict.fromkeys(test.file for test in marks_of_claims() if test.label == claim.id))
 
 
 def links_to_tests(claim: Claim) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
-from verify.lib.ledger import CLAIMS, marked_tests, result_of
+from verify.lib.ledger import CLAIMS, marks_of_claims, result_of
 from verify.lib.record import Claim, Severity, Tier
 
 
@@ -130,7 +130,7 @@ def controls(claims: Iterable[Claim]) -> str:
     """The negative controls: what each claim's control breaks, and the tests that must see it."""
     lines = []
     for claim in claims:
-        tests = [t for t in marked_tests() if (t.kind, t.claim) == ("control", claim.id)]
+        tests = [t for t in marks_of_claims() if (t.kind, t.label) == ("control", claim.id)]
         if tests:
             lines.append(f"{claim.id}: {claim.control}")
             lines += [f"    verify/{test.file}::{test.name}" for test in tests]
