@@ -220,12 +220,8 @@ TIED, APART = 1e-13, 1e-4
 class Separation(NamedTuple):
     """The classes that a network tells apart, and those of joint refinement under some dynamics.
 
-    Attributes:
-        network: its name.
-        dynamics: those of the refinement; "" without any.
-        ties: whether actions of one class have equal logits; None if that is not asked.
-        parts: whether actions of two classes have other logits; None if that is not asked.
-        forks: where.
+    It says whether actions of one class have equal logits, and those of two classes other ones;
+    None where that is not asked. The refinement of "" is without any dynamics.
     """
 
     network: str

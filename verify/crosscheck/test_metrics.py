@@ -63,12 +63,8 @@ SEED = 3
 class Exact(NamedTuple):
     """A policy on an instance, all trajectories summed; laws are of `x`, or of `tau`.
 
-    Attributes:
-        p_f: `p_F(tau)`.
-        mu: `pi(x) p_B(tau | x)`.
-        minus_f: `-f(tau) = log( R(x) p_B(tau | x) / p_F(tau) )`, in nats.
-        p_t: `p_T(x)`, exactly.
-        pi: `pi(x)`, exactly.
+    `mu` is `pi(x) p_B(tau | x)`, and `minus_f` is `-f(tau) = log( R(x) p_B(tau | x) / p_F(tau) )`,
+    in nats; `p_t` and `pi` are exact.
     """
 
     instance: Instance

@@ -29,8 +29,8 @@ class Interval(NamedTuple):
     def distance(self, probability: Fraction) -> Fraction:
         """The distance of `probability` from the closed interval.
 
-        With two terminals and `pi(x) = probability` this is the infimum of TV over the laws. It is
-        attained unless the interval is open and `probability` is not in it.
+        With two terminals and `pi(x) = probability` it is the infimum of TV over the laws, attained
+        unless the interval is open and `probability` is not in it.
         """
         return max(self.low - probability, probability - self.high, Fraction(0))
 
@@ -44,19 +44,15 @@ def tied_by(dag: PointedDAG[Any], keys: Iterable[Hashable]) -> TiedPolicies:
 def attainable(tied: TiedPolicies, terminal: Hashable, max_beliefs: int = 10_000) -> Interval:
     """The set of all `p_T(terminal)`, exactly, or an error where this rule does not decide it.
 
-    A policy of this family sees of a state only the classes of its actions. So `p_T(terminal)`
-    is at most the optimum over policies that remember all classes seen and chosen, which
-    dynamic programming over beliefs about the state finds, and at least the pessimum. Both are
-    approached, by weights `eps^rank(c)`, if the classes can be ranked so that the first in a
-    row is an optimal choice at each belief that optimal choices lead to. By continuity in the
-    weights the attained values then fill the interval. They do not include an end of it
-    unless it is a point: a policy makes all choices, so if it were optimal all choices would
-    be, and all policies would have the same value.
-
-    Raises:
-        InputError: a state that is not a terminal; or optimal choices that no one ranking
-            makes, as when one class should win at one belief and lose at another.
-        TooLargeError: more than `max_beliefs` beliefs.
+    A policy of this family sees of a state only the classes of its actions. So `p_T(terminal)` is
+    at most the optimum over policies that remember all classes seen and chosen, which dynamic
+    programming over beliefs about the state finds, and at least the pessimum. Both are approached,
+    by weights `eps^rank(c)`, if the classes can be ranked so that the first in a row is an optimal
+    choice at each belief that optimal choices lead to; otherwise, as when one class should win at
+    one belief and lose at another, it is refused. By continuity in the weights the attained values
+    then fill the interval. They do not include an end of it unless it is a point: a policy makes
+    all choices, so if it were optimal all choices would be, and all policies would have the same
+    value.
     """
     if terminal not in {tied.dag.labels[x] for x in tied.dag.terminals}:
         raise InputError(f"the state {shown(terminal)} is not a terminal of the DAG: name one")

@@ -57,10 +57,7 @@ def forget_programs(above: float = 0.75) -> None:
 
     A worker would come to 4 GiB otherwise, and to too many memory maps: a program takes 18 of them,
     of which Linux allows 65,530. Without `malloc_trim`, of glibc, nearly all of what is dropped
-    stays with the process.
-
-    Args:
-        above: in GiB; a process that holds less keeps its programs, as one that is not on Linux.
+    stays with the process. One that holds less, in GiB, or is not on Linux keeps its programs.
     """
     held = Path("/proc/self/statm")
     if "jax" not in sys.modules or not held.is_file():

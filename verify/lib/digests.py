@@ -116,11 +116,7 @@ def coq_digests() -> dict[str, str]:
 
 
 def paper_digests() -> dict[str, str]:
-    """By label, of the claims whose names are labels, and of the whole text.
-
-    Raises:
-        FileNotFoundError: if the paper's LaTeX is not there.
-    """
+    """By label, of the claims whose names are labels, and of the whole text; it must be there."""
     files = sorted(PAPER.glob("*.tex"))
     if not files:
         raise FileNotFoundError(f"no LaTeX in {PAPER}: set PDAI_PAPER to the folder that has it")

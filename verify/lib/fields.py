@@ -47,7 +47,7 @@ FLINT: Field[fmpq] = _Flint()
 
 
 class Polynomials(FunctionField[Any]):
-    """Polynomials with integer coefficients in named parameters.
+    """Polynomials with integer coefficients in named parameters, separated by blanks.
 
     A ring: sums and products are exact, a quotient only exists where it has no remainder. Where
     nothing is divided, 30 times as fast as rational functions.
@@ -58,9 +58,6 @@ class Polynomials(FunctionField[Any]):
     >>> dag = pointed_dag({"o": ["a", "x"], "a": ["x", "y"], "x": [], "y": []})
     >>> marginal(ForwardPolicy(dag, field, [p, 1 - p, q, 1 - q]))
     (p*q - p + 1, -p*q + p)
-
-    Args:
-        names: the parameters, separated by blanks.
     """
 
     name = "polynomials"

@@ -31,12 +31,7 @@ def inverse_size(state: Graph) -> Fraction:
 
 
 class Memory(NamedTuple):
-    """The latent `W = (m, A)` (ex. Graphs).
-
-    Attributes:
-        m: the path feature of each node.
-        graph: the graph whose adjacency matrix is `A`.
-    """
+    """The latent `W = (m, A)` (ex. Graphs): the path feature of each node, and the graph of `A`."""
 
     m: tuple[Fraction, ...]
     graph: Graph
@@ -46,13 +41,9 @@ class Memory(NamedTuple):
 class TemporalDegree:
     """The dynamics of prop:temporal_gnns: a node's degree, each edge counted with a gate.
 
-    `m_{t+1} = m_t + alpha(G_t) (A_{t+1} - A_t) 1` from `m_o = 0`: the gate is evaluated at the
-    graph to which the edge is added. As a lift this is
-    `phi(s, (m, A)) = (alpha(A) (A_s - A) 1, A_s - A)`, the repair of ex. Graphs.
-
-    Attributes:
-        problem: the state graph.
-        gate: `alpha`, with values in (0, 1].
+    `m_{t+1} = m_t + alpha(G_t) (A_{t+1} - A_t) 1` from `m_o = 0`: the gate, with values in (0, 1],
+    is evaluated at the graph to which the edge is added. As a lift this is `phi(s, (m, A)) =
+    (alpha(A) (A_s - A) 1, A_s - A)`, the repair of ex. Graphs.
     """
 
     problem: EdgeAddition
@@ -102,15 +93,11 @@ def _gated_sum(latent: Memory, alpha: Fraction, state: Graph) -> tuple[Fraction,
 def refine(
     graphs: Sequence[Graph], colours: Sequence[Sequence[Hashable]]
 ) -> tuple[tuple[int, ...], ...]:
-    """The stable colours of 1-WL on node-coloured graphs, refined jointly.
+    """The stable colours of 1-WL on graphs whose nodes have initial colours, refined jointly.
 
     Equal numbers mean equal colours, within one graph and between graphs: it is the refinement of
-    the disjoint union. A round replaces the colour of a node by the pair of it and the multiset
-    of its neighbours' colours; the last is the first that splits no class.
-
-    Args:
-        graphs: the graphs.
-        colours: for each graph, the initial colour of each node.
+    the disjoint union. A round replaces the colour of a node by the pair of it and the multiset of
+    its neighbours' colours; the last is the first that splits no class.
     """
     neighbours = [
         [[u + w - v for u, w in g.edges if v in (u, w)] for v in range(len(row))]
@@ -144,9 +131,9 @@ def wl_policies(
 ) -> TiedPolicies:
     """The policies of 1-WL networks (eq:graphss), path-dependent ones with `dynamics`.
 
-    Without dynamics the nodes are coloured by their features (Markovian); with them by
-    `V = [X || m]`, on the lift (eq:pdgraphss). Two actions are of one class if their unordered
-    pairs of stable colours are equal, refined jointly over all (lifted) states.
+    Without dynamics the nodes are coloured by their features (Markovian); with them by `V = [X ||
+    m]`, on the lift (eq:pdgraphss). Two actions are of one class if their unordered pairs of stable
+    colours are equal, refined jointly over all (lifted) states.
 
     The attainable laws of the Markovian family are contained in those of the path-dependent one:
     the stable colours of `[X || m]` determine those of `X`.
@@ -158,9 +145,6 @@ def wl_policies(
     Interval(low=Fraction(1, 2), high=Fraction(1, 2))
     >>> attainable(wl_policies(problem, TemporalDegree(problem)), q1)
     Interval(low=Fraction(0, 1), high=Fraction(1, 1))
-
-    Raises:
-        InputError: if the dynamics belong to another problem.
     """
     if dynamics is not None and dynamics.initial != _empty_memory(problem):
         raise InputError(
@@ -190,17 +174,12 @@ def wl_policies(
 def symmetries(problem: EdgeAddition, max_nodes: int = 8) -> tuple[tuple[int, ...], ...]:
     """The relabellings of the nodes that keep the features and permute the listed states.
 
-    Each is an automorphism of the state graph and fixes `s_o`, the only source. A policy is
-    equivariant if its probabilities do not change when history and action are relabelled. Then,
-    however much it remembers, terminals of one orbit are equally likely, because a relabelling
-    maps trajectories to equally likely ones. Graph networks are equivariant, and so are those
-    with path features if the gate is invariant, `alpha(relabelled G) = alpha(G)`.
-
-    Returns:
-        For each relabelling, the images of the nodes `0, 1, ...`; all are tried.
-
-    Raises:
-        TooLargeError: if there are more than `max_nodes` nodes.
+    Each has the images of the nodes `0, 1, ...`; all are tried. It is an automorphism of the state
+    graph and fixes `s_o`, the only source. A policy is equivariant if its probabilities do not
+    change when history and action are relabelled. Then, however much it remembers, terminals of one
+    orbit are equally likely, because a relabelling maps trajectories to equally likely ones. Graph
+    networks are equivariant, and so are those with path features if the gate is invariant,
+    `alpha(relabelled G) = alpha(G)`.
     """
     n = len(problem.features)
     if n > max_nodes:

@@ -33,11 +33,9 @@ Vector = tuple[Fraction, ...]
 class Dimensions(NamedTuple):
     """The size of a set of laws on `q_0, ..., q_N`, in the four readings of "dimension".
 
-    Attributes:
-        linear: of the linear span of the laws; the reading of the paper.
-        affine: of their affine span; one less.
-        log_odds: of the linear span of their log-odds.
-        manifold: of the set itself, as a manifold.
+    They are those of the linear span of the laws, which is the reading of the paper; of their
+    affine span, one less; of the linear span of their log-odds; and of the set itself, as a
+    manifold.
     """
 
     linear: int
@@ -64,10 +62,9 @@ class Parameters(NamedTuple):
 class LinearLines:
     """The two linear policies on Lines with `M = 1` (prop:lines).
 
-    Attributes:
-        embedding: `psi(p_0), ..., psi(p_{N-1})`, rational vectors of one length d; at `p_N` there
-            is nothing to choose.
-        delta: `b_1 - b_2`; zero with probability zero. The Markovian family does not depend on it.
+    The embedding is `psi(p_0), ..., psi(p_{N-1})`, rational vectors of one length d; at `p_N` there
+    is nothing to choose. `delta = b_1 - b_2` is zero with probability zero; the Markovian family
+    does not depend on it.
     """
 
     embedding: tuple[Vector, ...]
@@ -172,10 +169,7 @@ class LinearLines:
         """The matrix `X` with `log_odds = Psi a + H vec(X)`, or None if there is none.
 
         The path-dependent model reaches these log-odds if and only if some solution has rank at
-        most one.
-
-        Raises:
-            InputError: if the solution is not unique, so that its rank does not decide.
+        most one. If the solution is not unique, so that its rank does not decide, it is refused.
         """
         d = self.dimension
         matrix = [

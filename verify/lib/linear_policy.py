@@ -19,9 +19,7 @@ from verify.lib.linear import Parameters, Vector, dot
 class LinearDynamics:
     """`a_t = a_{t-1} + (w . psi(s_t)) v` (eq:linear_rec); the latent `a_t` stands for `b a_t'`.
 
-    Attributes:
-        embedding: `psi(p_0), ..., psi(p_N)`.
-        parameters: `a_0`, v and w; the Markovian policy has `v = w = 0`.
+    The embedding is `psi(p_0), ..., psi(p_N)`; the Markovian policy has `v = w = 0`.
     """
 
     embedding: tuple[Vector, ...]
@@ -65,18 +63,11 @@ def linear_policy(
 ) -> LinearPolicy:
     """`p_F(.|p_i, W) = softmax(W psi(p_i) + mask)` (eq:policya, repaired), with `W = b a'`.
 
-    Actions are to advance by 1, ..., M and, last, to stop. The mask adds minus infinity to steps
-    beyond `p_N`. (The paper multiplies the logits by 1 or minus infinity, which makes an action of
-    negative logit certain and one of logit zero undefined, and lists no action to stop.)
-
-    Args:
-        problem: Lines of length `N` and step `M`.
-        dynamics: the latent and its parameters.
-        b: `M + 1` rationals.
-        field: one with an exponential: FLOAT64, or BALL for an enclosure of every probability.
-
-    Raises:
-        InputError: if the sizes do not fit, or the field has no exponential.
+    Actions are to advance by 1, ..., M and, last, to stop: b has `M + 1` entries. The mask adds
+    minus infinity to steps beyond `p_N`. (The paper multiplies the logits by 1 or minus infinity,
+    which makes an action of negative logit certain and one of logit zero undefined, and lists no
+    action to stop.) The field has an exponential: FLOAT64, or BALL for an enclosure of every
+    probability.
     """
     for name, count, expected in (
         ("entries of b", len(b), problem.step + 1),

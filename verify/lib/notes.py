@@ -18,9 +18,7 @@ END = "<!-- the heading and these lines follow from the record: pdai verify --wr
 def write_table(notes: Path, scopes: Mapping[str, str] | None = None) -> None:
     """Writes the ledger into a file of notes, whose other lines stay, and the heads beside it.
 
-    Args:
-        notes: the file, such as `proofs_notes/README.md`.
-        scopes: what tests looked at, by claim; by default what the file says now.
+    What tests looked at, by claim, is by default what the file says now.
     """
     lines = read_file(notes).decode().splitlines(keepends=True) if notes.exists() else []
     table = "".join(line for line in lines if line.startswith("| "))

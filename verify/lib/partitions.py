@@ -23,14 +23,7 @@ def lifts(dag: PointedDAG[S], every: int = 1) -> Iterator[LiftedDAG[S]]:
     The first is the DAG itself, the last has one state per history. A latent is a pair (node,
     block), so that a table of transitions (`reference.Table`) can distinguish all lifted parents.
     The DAGs with 3, 4, 5 and 6 states, one per isomorphism class, have 3, 20, 548 and 438,805
-    lifts.
-
-    Args:
-        dag: the DAG.
-        every: build only the first of each `every` lifts; building is most of the work.
-
-    Raises:
-        InputError: if `every` is not a positive integer.
+    lifts. Only the first of each `every` lifts is built, as building is most of the work.
     """
     check_integer("lifts", "every", every, 1)
     serial = count()

@@ -141,10 +141,8 @@ def read_claim(note: Path) -> Claim:
     """The claim whose record stands at the top of a note.
 
     Runs of white space in a text are one space, so that its lines can be broken anywhere. The
-    statement may be an array: its items follow the first text, each on a line of its own.
-
-    Raises:
-        InputError: if the note has no record, or one that breaks a rule; it names file and key.
+    statement may be an array: its items follow the first text, each on a line of its own. A note
+    without a record, or with one that breaks a rule, is refused with file and key.
     """
     block = RECORD.search(read_file(note, follow=True).decode())
     if block is None:

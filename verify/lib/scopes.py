@@ -48,14 +48,7 @@ def set_exhaustive(exhaustive: bool) -> None:
 
 
 class Draw(NamedTuple):
-    """A lift with random positive rewards, and the source of more randomness.
-
-    Attributes:
-        lifted: the lift.
-        rewards: `R(x)`, one per terminal.
-        rng: the source.
-        field: the rationals of rewards and policies.
-    """
+    """A lift with random positive rewards, one per terminal, and the source of more randomness."""
 
     lifted: LiftedDAG[int]
     rewards: tuple[Any, ...]
@@ -103,10 +96,8 @@ def all_small_dags() -> Iterator[PointedDAG[int]]:
 def all_small_lifts(one_in: int = 10, larger: Field[Any] = RATIONAL) -> Iterator[Draw]:
     """Every lift of every labelled pointed DAG up to five states, each with random rewards.
 
-    Args:
-        one_in: if exhaustive, one in so many lifts of the DAGs with six states comes as well; if
-            that is every one, also the trivial and the history lifts of DAGs with seven.
-        larger: the rationals of what has more than five states.
+    If exhaustive, one in so many lifts of the DAGs with six states comes as well; if that is every
+    one, also the trivial and the history lifts of DAGs with seven. `larger` has their rationals.
     """
     rng = random.Random(0)
 
@@ -151,13 +142,9 @@ def described(draws: int) -> str:
 
 
 class Scope:
-    """The record of what a test looked at, for the ledger: `scope("548 lifts")`.
+    """The record of what a test looked at, for the ledger: `scope("548 lifts")` keeps a text.
 
-    Args:
-        record: keeps a text.
-
-    Attributes:
-        count: how many cases of its last walk the test is done with.
+    `count` says how many cases of its last walk the test is done with.
     """
 
     def __init__(self, record: Callable[[str], None]) -> None:

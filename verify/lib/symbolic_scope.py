@@ -54,12 +54,9 @@ def generic(kind: type[P], dag: PointedDAG[Any], field: Field[Any], symbols: Ite
 class Everything(NamedTuple):
     """A forward policy, a backward policy, a flow and rewards, with nothing in common.
 
-    Attributes:
-        field: of the parameters.
-        forward: `p_F`, with a parameter `f` and its number on each free edge.
-        backward: `p_B`, normalised over the parents in this DAG, with parameters `b`.
-        flow: per node, a parameter `F`; at a terminal its reward.
-        rewards: a parameter `R` per terminal.
+    On each free edge, `p_F` has a parameter `f` and its number, and `p_B`, normalised over the
+    parents in this DAG, a parameter `b`. The flow has a parameter `F` per node, at a terminal its
+    reward `R`.
     """
 
     field: Field[Any]
@@ -99,9 +96,6 @@ def backward_and_rewards(dag: PointedDAG[Any], max_parameters: int = MAX_PARAMET
 
     An identity that holds for this one instance holds for every `p_B` and `R` at which its
     denominators do not vanish.
-
-    Raises:
-        TooLargeError: if it has more than `max_parameters` parameters.
     """
     free = free_edges(BackwardPolicy, dag)
     names = [*(f"b{edge}" for edge in free), *(f"R{x}" for x in dag.terminals)]

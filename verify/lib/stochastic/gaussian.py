@@ -53,18 +53,12 @@ class Component(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class GaussianForward:
-    """`xi` and `p_F = p_{F,s} p_{F,w}`: a forward kernel with a latent in R.
+    """`xi` and `p_F = p_{F,s} p_{F,w}`: a forward kernel with a latent in R, from `s_o`, node 0.
 
-    Attributes:
-        dag: the base DAG; node 0 is `s_o`.
-        start: `xi`, the law of the latent at `s_o`, a mixture of normal laws.
-        choice: `choice(u, w)[i]` is the probability of the i-th child of `u`.
-        step: `step(v, w)` is the mean and scale of the latent on arrival at `v`, given the one
-            before.
-
-    Raises:
-        InputError: if a weight is negative, the weights do not sum to one, or a scale is not
-            positive.
+    `start` is `xi`, the law of the latent there, a mixture of normal laws. `choice(u, w)[i]` is the
+    probability of the i-th child of `u`, and `step(v, w)` the mean and scale of the latent on
+    arrival at `v`, given the one before. Weights that are no law, and scales that are not positive,
+    are refused.
     """
 
     dag: PointedDAG[Any]
@@ -116,13 +110,7 @@ class GaussianForward:
 class GaussianTarget:
     """The target `R(x) N(w | mean, variance)` of a balanced kernel, up to `Z = sum of R`.
 
-    Attributes:
-        rewards: `R(x)`, one per terminal.
-        mean: of the latent at a terminal.
-        variance: of it; Lambda in the paper, a number as `d = 1`.
-
-    Raises:
-        InputError: if a reward or the variance is not positive.
+    The variance is Lambda in the paper, a number as `d = 1`; it and all rewards must be positive.
     """
 
     rewards: tuple[float, ...]
@@ -164,18 +152,11 @@ def terminal_law(forward: GaussianForward, half_width: float, points: int = 401)
 
         f_v(w') = sum over parents u of int f_u(w) p_{F,s}(v | u, w) p_{F,w}(w' | v, w) dw,
 
-    on equidistant points of `[-half_width, half_width]`. On smooth integrands that vanish at both
-    ends the rule converges faster than any power of the step. The result from every other point
-    therefore differs by about its own error. The reported error is that difference, summed over the
-    terminals, and the mass outside the interval.
-
-    Args:
-        forward: the kernel.
-        half_width: of the interval; mass outside is lost, and adds to the error.
-        points: their number, odd.
-
-    Raises:
-        InputError: if the numbers make no grid, or its step exceeds the smallest scale.
+    on an odd number of equidistant points of `[-half_width, half_width]`. On smooth integrands that
+    vanish at both ends the rule converges faster than any power of the step. The result from every
+    other point therefore differs by about its own error. The reported error is that difference,
+    summed over the terminals, and the mass outside the interval. Steps above the smallest scale are
+    refused.
     """
     if points % 2 == 0 or half_width <= 0:
         raise InputError(
@@ -202,15 +183,8 @@ def log_tb_residual(
               - sum of log p_B
 
     over the `n` steps that the trajectory has (claims.md, E20, repairs the printed loss, which pads
-    all trajectories to one length). `p_B` is uniform over the parents, times `reverse`.
-
-    Args:
-        forward: the forward kernel.
-        reverse: the latent part of the backward kernel.
-        target: the target.
-        log_z: the logarithm of `Z`.
-        tau: nodes from `s_o` to a terminal.
-        latents: one array per node of it, all of one shape, one entry per trajectory.
+    all trajectories to one length). `p_B` is uniform over the parents, times `reverse`. The latents
+    are one array per node of `tau`, all of one shape, one entry per trajectory.
     """
     dag = forward.dag
     terminal = dag.terminals.index(tau[-1])

@@ -56,13 +56,10 @@ def compose(
 
 
 def power(kernel: Kernel, n: int, through: Set[LiftedState] | None = None) -> Kernel:
-    """`kappa^n`, or with `through` the taboo composition of the paper, `kappa^{o n}`.
+    """`kappa^n`, `n >= 1`, or with `through` the taboo composition of the paper, `kappa^{o n}`.
 
-    The taboo composition keeps the paths whose `n - 1` states in between are all in `through`
-    (in the paper, `S x Omega`), so its rows sum to at most one, and possibly to zero.
-
-    Raises:
-        InputError: if `n < 1`.
+    The taboo composition keeps the paths whose `n - 1` states in between are all in `through` (in
+    the paper, `S x Omega`), so its rows sum to at most one, and possibly to zero.
     """
     if n < 1:
         raise InputError(f"kernels are composed n >= 1 times, not {n}: give a positive n")

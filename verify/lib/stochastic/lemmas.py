@@ -27,11 +27,9 @@ from verify.lib.stochastic.lift import StochasticLift
 
 @dataclass(frozen=True)
 class Lemma:
-    """A lemma on one lift.
+    """A lemma on one lift: whether each axiom that its proof uses holds, and its conclusion.
 
-    Attributes:
-        hypotheses: whether each axiom that its proof uses holds.
-        conclusion: whether its conclusion holds; False if it speaks of an `N` that does not exist.
+    A conclusion that speaks of an `N` that does not exist is False.
     """
 
     hypotheses: dict[str, bool]
@@ -142,20 +140,15 @@ def end_point_residuals(
 ) -> dict[tuple[LiftedState, LiftedState], Fraction]:
     """`xi(s) P_F^n(s, x) - Pi(x) P_B^n(x, s)` for `s` in `S_o*` and `x` in `X*`.
 
-    The closing argument: if all are zero and `P_B^n(x, S_o*) = 1` where `Pi(x) > 0`, summing over
-    `s` gives `xi P_F^n = Pi` on `X*`. If `Pi` is a probability and `P_F` has absorbed everything by
+    `P_F` and `P_B` are the kernels of the lift, and `Pi` a measure on `X*`, normalised or not. The
+    closing argument: if all are zero and `P_B^n(x, S_o*) = 1` where `Pi(x) > 0`, summing over `s`
+    gives `xi P_F^n = Pi` on `X*`. If `Pi` is a probability and `P_F` has absorbed everything by
     time `n`, the second condition follows from the first.
 
     A dual pair, with `xi` and `Pi` proportional to `nu` on `S_o*` and `X*`, need not make them
     zero: while a short trajectory waits in `X*` or in `S_o*` its latent moves, and with it the
     joint law of the two ends. It does if latents are kept while waiting (`freeze`), or if all
     trajectories have `n` steps. See `proofs_notes/end_point_identity.md`.
-
-    Args:
-        lift: its kernels are `P_F` and `P_B`.
-        xi: a measure on `S_o*`.
-        target: a measure `Pi` on `X*`, normalised or not.
-        n: the number of steps.
     """
     forward, backward = power(lift.kappa_f, n), power(lift.kappa_b, n)
     return {

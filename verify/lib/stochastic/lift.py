@@ -44,21 +44,10 @@ class StochasticLift:
     """The data of def:cldag: kernels `kappa_F`, `kappa_B` and a measure `nu` on `nodes x Omega`.
 
     Every state carries a latent here, `s_o` and the terminals included, unlike in the deterministic
-    lift (`reference.lifted.LiftedDAG`). Only the assumptions of def:cldag before its seven axioms
-    are checked; the kernels may break any axiom, and may even leave the DAG. Use `from_forward` to
-    obtain the lift that a forward kernel forces.
-
-    Attributes:
-        dag: the base DAG; node 0 is `s_o`.
-        latents: the values of `Omega`.
-        kappa_f: the forward kernel; each row sums to one.
-        kappa_b: the backward kernel; each row sums to one.
-        nu: the reference measure, a probability with `nu(S_o*) > 0`.
-
-    Raises:
-        InputError: no latent or a repeated one, a missing row, an entry on something that is not a
-            lifted state, an entry that is not a non-negative `Fraction`, a total that is not one,
-            or `nu(S_o*) = 0`.
+    lift (`reference.lifted.LiftedDAG`). Rows of the kernels are laws, and `nu` is a probability
+    with `nu(S_o*) > 0`. Only these assumptions of def:cldag before its seven axioms are checked;
+    the kernels may break any axiom, and may even leave the DAG. Use `from_forward` to obtain the
+    lift that a forward kernel forces.
     """
 
     dag: PointedDAG[Any]
@@ -123,19 +112,11 @@ class StochasticLift:
     ) -> Self:
         """The lift that a forward kernel and a law of the initial latent force by duality.
 
-        `nu` is the expected number of visits before absorption, normalised, and `kappa_B` is the
-        conditional law of the parent (Bayes): `kappa_B(t, s) = nu(s) kappa_F(s, t) / nu(t)`. On
-        `S_o*`, and where `nu(t) = 0`, duality leaves the row free; it is set to the initial law.
-
-        Args:
-            dag: the base DAG.
-            latents: the values of `Omega`.
-            kappa_f: from a non-terminal `(s, W)` a law on `children(s) x Omega`, and from a
-                terminal `(x, W)` one on `{x} x Omega`.
-            initial: the law of the latent at `s_o`.
-
-        Raises:
-            InputError: as for the class, or an entry of `kappa_f` that is not along an edge.
+        `kappa_f` has from a non-terminal `(s, W)` a law on `children(s) x Omega`, and from a
+        terminal `(x, W)` one on `{x} x Omega`. `nu` is the expected number of visits before
+        absorption, normalised, and `kappa_B` is the conditional law of the parent (Bayes):
+        `kappa_B(t, s) = nu(s) kappa_F(s, t) / nu(t)`. On `S_o*`, and where `nu(t) = 0`, duality
+        leaves the row free; it is set to the initial law.
         """
         _check_latents(latents)
         states = frozenset(product(range(len(dag.labels)), latents))
