@@ -73,11 +73,7 @@ def nodes_along(dag: PointedDAG[Any], trajectory: Trajectory) -> list[int]:
 
 
 class Exact(NamedTuple):
-    """A random policy on an instance, as a network and as policies on a lift in rationals.
-
-    Attributes:
-        p_t: `p_T(x)`.
-    """
+    """A random policy on an instance, as a network and on a lift in rationals, with `p_T(x)`."""
 
     instance: Instance
     policy: Policy
