@@ -8,13 +8,7 @@ from typing import Any
 
 import pytest
 
-from reference import (
-    RATIONAL,
-    ForwardPolicy,
-    marginal_by_trajectories,
-    normalize,
-    total_variation,
-)
+from reference import RATIONAL, ForwardPolicy, marginal_by_trajectories, normalize, total_variation
 from reference.certificates import Sample, check_certificate, write_certificate
 from reference.certificates.refuted import THRESHOLDS, BareHeader, won_by_bets
 from reference.certificates.sampled import BETS, SamplesHeader, Values, capital

@@ -8,14 +8,7 @@ import pytest
 
 from reference import pointed_dag
 from verify.lib.stochastic.axioms import Axioms, axioms, horizon, is_absorbing, printed_forms
-from verify.lib.stochastic.kernels import (
-    ZERO,
-    closure,
-    power,
-    push,
-    restrict,
-    support,
-)
+from verify.lib.stochastic.kernels import ZERO, closure, power, push, restrict, support
 from verify.lib.stochastic.lift import StochasticLift
 from verify.lib.stochastic_lifts import (
     HALF,

@@ -112,8 +112,7 @@ def test_the_repaired_dynamics_are_those_of_the_proposition(scope: Scope) -> Non
     problems = (*(fork() for fork in FORKS.values()), lattice(4, 4))
     histories = ((problem, tau) for problem in problems for tau in inner_trajectories(problem))
     for (problem, trajectory), gate in scope.over(
-        product(histories, (inverse_size, constant)),
-        "{} histories with a gate, on 6 state graphs",
+        product(histories, (inverse_size, constant)), "{} histories with a gate, on 6 state graphs"
     ):
         expected = along_the_proposition(trajectory, gate, len(problem.features))
         assert features_along(TemporalDegree(problem, gate), trajectory) == expected

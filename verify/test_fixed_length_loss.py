@@ -6,15 +6,7 @@ from typing import Any
 
 import pytest
 
-from verify.lib.stochastic.kernels import (
-    ZERO,
-    Kernel,
-    Measure,
-    Path,
-    paths,
-    restrict,
-    visits,
-)
+from verify.lib.stochastic.kernels import ZERO, Kernel, Measure, Path, paths, restrict, visits
 from verify.lib.stochastic.lemmas import padded_laws
 from verify.lib.stochastic.lift import StochasticLift
 from verify.lib.stochastic_lifts import (

@@ -9,16 +9,7 @@ from typing import Any
 import pytest
 
 from reference.fields.symbolic import Symbolic
-from verify.lib.linear import (
-    Dimensions,
-    Family,
-    LinearLines,
-    Parameters,
-    Vector,
-    dot,
-    rank,
-    solve,
-)
+from verify.lib.linear import Dimensions, Family, LinearLines, Parameters, Vector, dot, rank, solve
 from verify.lib.scopes import Scope
 
 FAMILIES: tuple[Family, Family] = ("markovian", "path-dependent")

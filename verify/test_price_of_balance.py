@@ -10,13 +10,7 @@ import numpy as np
 import pytest
 
 from pdai.experiments.floors import target_of
-from pdai.experiments.minimisers import (
-    LOSSES,
-    Landscape,
-    LossName,
-    minimum,
-    proved_box,
-)
+from pdai.experiments.minimisers import LOSSES, Landscape, LossName, minimum, proved_box
 from pdai.experiments.nearest import nearest
 from reference import (
     RATIONAL,

@@ -90,11 +90,7 @@ def test_masses_other_than_one_widen_the_bound_by_their_ratio() -> None:
     exceeded, factors = 0, [Fraction(1), Fraction(2), Fraction(1, 3)]
     for forward, backward, rewards in instances():
         dag, rng = forward.dag, random.Random(len(forward.values))
-        kernel = BackwardKernel(
-            dag,
-            RATIONAL,
-            [v * rng.choice(factors) for v in backward.values],
-        )
+        kernel = BackwardKernel(dag, RATIONAL, [v * rng.choice(factors) for v in backward.values])
         masses, rho = mass(kernel), rho_of(*path_laws(forward, kernel, rewards))
         tv = total_variation(marginal(forward), normalize(rewards))
         assert tv_within(tv, rho * max(masses) / min(masses))

@@ -30,11 +30,7 @@ def test_appended_sequences_form_a_tree_on_which_the_whole_history_adds_nothing(
 @pytest.mark.control("sequences", "trees")
 @pytest.mark.parametrize(
     ("task", "states", "lifted"),
-    [
-        (Sequences("ab", 3), 15, 17),
-        (Sets.random(5, 3), 26, 36),
-        (Lines.minimal(), 12, 26),
-    ],
+    [(Sequences("ab", 3), 15, 17), (Sets.random(5, 3), 26, 36), (Lines.minimal(), 12, 26)],
 )
 def test_graphs_with_several_ways_to_a_state_have_lifts_that_add(
     task: Any, states: int, lifted: int

@@ -6,14 +6,7 @@ from typing import Any
 
 import pytest
 
-from reference import (
-    RATIONAL,
-    BackwardKernel,
-    BackwardPolicy,
-    ForwardPolicy,
-    InputError,
-    normalize,
-)
+from reference import RATIONAL, BackwardKernel, BackwardPolicy, ForwardPolicy, InputError, normalize
 from reference.tail_chain import tail_chain
 from verify.lib.named_dags import DIAMOND
 from verify.lib.scopes import Draw, Scope, all_small_lifts

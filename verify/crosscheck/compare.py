@@ -68,11 +68,7 @@ def excess(counts: Any, expected: Any) -> float:
 
 
 class Compiled:
-    """A function under `jax.jit`, what is no array being constant, which counts its compilations.
-
-    Attributes:
-        traces: how many programs were made.
-    """
+    """A function under `jax.jit`, what is no array being constant, which counts its `traces`."""
 
     def __init__(self, function: Callable[..., Any]):
         self.traces = 0

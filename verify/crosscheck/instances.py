@@ -17,11 +17,7 @@ import numpy.typing as npt
 
 from fast.dynamics.head import HeadOptions
 from fast.dynamics.wrappers import CellOptions
-from fast.environments import (
-    AbstractEnvironment,
-    TabularEnvironment,
-    make_environment,
-)
+from fast.environments import AbstractEnvironment, TabularEnvironment, make_environment
 from fast.laws.enumeration import Enumeration, enumerate_environment
 from fast.parts import DYNAMICS
 from fast.policies.policy import Policy

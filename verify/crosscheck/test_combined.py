@@ -26,12 +26,7 @@ from fast.training.state import TrainState
 from fast.training.step import AXIS, Batch, loss_and_gradient, on_devices
 from pdai.distributed.certificates import oscillations, path_ratios
 from reference import Sampler as ExactSampler
-from reference import (
-    aggregated_residuals,
-    check_clients,
-    enumerate_rewards,
-    streaming_residuals,
-)
+from reference import aggregated_residuals, check_clients, enumerate_rewards, streaming_residuals
 from reference.bounds import residual_spread
 from reference.problems import split
 from verify.crosscheck import by_hand

@@ -17,14 +17,7 @@ from fast.parts import LOSSES
 from reference.errors import InputError
 from verify.crosscheck import test_dynamics, test_losses
 from verify.crosscheck.instances import OBSERVED, PROBLEMS, TABLES, VARIANTS, make_instance
-from verify.crosscheck.parts import (
-    ELSEWHERE,
-    concrete,
-    modules,
-    parts,
-    without_case,
-    without_test,
-)
+from verify.crosscheck.parts import ELSEWHERE, concrete, modules, parts, without_case, without_test
 from verify.lib.ledger import FOLDER, marked_tests
 
 

@@ -260,20 +260,10 @@ BROKEN: list[tuple[str, str, Any, str]] = [
     ("lines", "mask", any_action, NOT_A_CHILD),
     ("lines", "parent_mask", lambda e, right, s: jnp.arange(e.parents) < 2, "parents"),
     ("lines", "is_terminal", lambda e, right, s: jnp.bool_(False), "is terminal"),
-    (
-        "lines",
-        "initial",
-        lambda e, right: right()._replace(position=jnp.int32(1)),
-        "initial state",
-    ),
+    ("lines", "initial", lambda e, right: right()._replace(position=jnp.int32(1)), "initial state"),
     ("lines", "log_reward", lambda e, right, s: right(s) * 1.001, "log R"),
     ("sets", "mask", any_action, NOT_A_CHILD),
-    (
-        "walk",
-        "parent_mask",
-        all_cells_of_the_box,
-        "5 parents, the problem 1: fix parent_mask",
-    ),
+    ("walk", "parent_mask", all_cells_of_the_box, "5 parents, the problem 1: fix parent_mask"),
     ("walk", "mask", any_action, NOT_A_CHILD),
     ("synthetic, prepend-append", "mask", any_action, "is reached by another action"),
     (

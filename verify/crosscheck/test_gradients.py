@@ -14,12 +14,7 @@ import pytest
 from fast.balance.flow_matching import fm_residuals
 from fast.balance.loss import TrajectoryLoss, log_ratio
 from fast.balance.recurrent_groups import GROUP, in_passes, recurrent_groups
-from fast.balance.rows import (
-    SMALLEST,
-    evaluate_with_pullback,
-    markovian_rows,
-    read_out_rows,
-)
+from fast.balance.rows import SMALLEST, evaluate_with_pullback, markovian_rows, read_out_rows
 from fast.balance.steps import Evaluation, cached_terms, evaluate
 from fast.dynamics.perceptron import Perceptron, known_product
 from fast.environments import AbstractEnvironment, make_environment

@@ -18,11 +18,7 @@ from jax import lax
 from fast.balance.losses import tb
 from fast.balance.steps import Steps, evaluate
 from fast.dynamics.base import AbstractDynamics
-from fast.dynamics.graph_networks import (
-    Gate,
-    TemporalGCNOptions,
-    graphs_of,
-)
+from fast.dynamics.graph_networks import Gate, TemporalGCNOptions, graphs_of
 from fast.environments import GraphEnvironment, make_environment
 from fast.environments.graphs import adjacency_matrix
 from fast.laws.enumeration import Enumeration, enumerate_environment
@@ -37,13 +33,7 @@ from reference.problems.graphs import graph
 from verify.crosscheck.instances import filled
 from verify.crosscheck.test_dynamics import GRAPH_NETWORKS
 from verify.lib import forks
-from verify.lib.gnn import (
-    Memory,
-    PrintedTemporalDegree,
-    TemporalDegree,
-    relabel,
-    wl_policies,
-)
+from verify.lib.gnn import Memory, PrintedTemporalDegree, TemporalDegree, relabel, wl_policies
 
 Floats = npt.NDArray[np.float64]
 Path = tuple[int, ...]

@@ -26,9 +26,7 @@ from verify.crosscheck.samplers import edges_along, make_exact, nodes_along
     only="lifted",
 )
 @pytest.mark.crosscheck(
-    "fast.laws.walk.complete_histories",
-    "fast.laws.walk.policy_step",
-    "fast.laws.paths.as_batch",
+    "fast.laws.walk.complete_histories", "fast.laws.walk.policy_step", "fast.laws.paths.as_batch"
 )
 @pytest.mark.parametrize("p_b", BACKWARD)
 def test_every_history_is_there_with_its_probabilities(p_b: str) -> None:

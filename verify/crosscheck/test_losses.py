@@ -14,11 +14,7 @@ import pytest
 from fast.balance import losses
 from fast.balance.flow_matching import FlowMatching, fm_residuals
 from fast.balance.loss import Loss, RatioLoss, TrajectoryLoss, log_path_ratio, log_ratio
-from fast.balance.losses import (
-    PENALTIES,
-    PenaltyName,
-    db_residuals,
-)
+from fast.balance.losses import PENALTIES, PenaltyName, db_residuals
 from fast.balance.steps import Steps
 from fast.laws.exact_policy import exact_policy
 from fast.laws.walk import base_log_p_b
@@ -248,9 +244,7 @@ def test_the_configuration_offers_the_penalties_that_there_are() -> None:
 KINDS: dict[str, Any] = {**LOSSES}
 CASES: dict[str, Loss] = {
     f"{name}, {penalty}": KINDS[name](penalty=penalty) for name in LOSSES for penalty in PENALTIES
-} | {
-    "subtb, another decay": KINDS["subtb"](subtb_lambda=0.6),
-}
+} | {"subtb, another decay": KINDS["subtb"](subtb_lambda=0.6)}
 OF_STEPS = [name for name, loss in CASES.items() if isinstance(loss, TrajectoryLoss)]
 
 
@@ -381,8 +375,7 @@ def test_penalties_are_quadratic_near_zero_and_linear_far_away() -> None:
     "fast.balance.flow_matching.fm_residuals", "fast.policies.policy.Policy.log_flow"
 )
 @pytest.mark.parametrize(
-    ("name", "p_b"),
-    crossed(["grid", "synthetic, prepend-append", "lines"], ["learned", "uniform"]),
+    ("name", "p_b"), crossed(["grid", "synthetic, prepend-append", "lines"], ["learned", "uniform"])
 )
 def test_flow_residuals_of_a_network_are_those_of_the_reference(name: str, p_b: Any) -> None:
     _, environment, enumeration = make_instance(name)

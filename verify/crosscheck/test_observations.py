@@ -29,21 +29,8 @@ from fast.laws.enumeration import enumerate_environment
 from fast.training.compose import configure
 from reference import enumerate_dag
 from reference.errors import InputError
-from reference.expressivity.coarse import (
-    action,
-    block_of_cell,
-    block_of_walker,
-    end_of_string,
-)
-from reference.problems import (
-    Grid,
-    LazyRandomWalk,
-    Lines,
-    Network,
-    Order,
-    Sets,
-    SyntheticSequences,
-)
+from reference.expressivity.coarse import action, block_of_cell, block_of_walker, end_of_string
+from reference.problems import Grid, LazyRandomWalk, Lines, Network, Order, Sets, SyntheticSequences
 from verify.crosscheck.instances import DAGS, OBSERVED, PROBLEMS, make_instance
 from verify.lib import forks
 from verify.lib.all_dags import has_path
@@ -290,11 +277,7 @@ def test_what_is_seen_is_the_code_of_the_state_that_stands_for_others() -> None:
             "time_code is 'fourier' with encoding 'fourier'",
         ),
         ("random-walk", {"time_code": "waves"}, "time_code is 'waves'"),
-        (
-            "grid",
-            {"time_code": "fourier"},
-            "time_code is an option of random-walk",
-        ),
+        ("grid", {"time_code": "fourier"}, "time_code is an option of random-walk"),
     ],
 )
 def test_what_has_no_meaning_or_two_names_is_refused(

@@ -24,13 +24,7 @@ from fast.laws.paths import rollout
 from fast.laws.terminal_law import sampled_law
 from fast.policies.policy import Sampler
 from fast.sampling.actions import Exploration
-from fast.stochastic.densities import (
-    Mixture,
-    Normal,
-    covariance_factor,
-    log_normal,
-    mean_vector,
-)
+from fast.stochastic.densities import Mixture, Normal, covariance_factor, log_normal, mean_vector
 from fast.stochastic.options import GradientKind
 from fast.stochastic.policy import LOG_RANGE, StochasticPolicy, features_of
 from fast.stochastic.training import stochastic_loss

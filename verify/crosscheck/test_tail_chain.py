@@ -23,8 +23,7 @@ DRAWS = 4_096
 
 
 @pytest.mark.crosscheck(
-    "fast.sampling.tail_chain.step_chains",
-    "fast.laws.paths.corrected_terminals",
+    "fast.sampling.tail_chain.step_chains", "fast.laws.paths.corrected_terminals"
 )
 @pytest.mark.catches(
     "The chain forgets that trajectories have different lengths.",

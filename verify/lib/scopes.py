@@ -117,9 +117,7 @@ def all_small_lifts(one_in: int = 10, larger: Field[Any] = RATIONAL) -> Iterator
 
 
 def balanced_with(
-    kernel: BackwardKernel[T],
-    rewards: tuple[T, ...],
-    elsewhere: ForwardPolicy[T] | None = None,
+    kernel: BackwardKernel[T], rewards: tuple[T, ...], elsewhere: ForwardPolicy[T] | None = None
 ) -> ForwardPolicy[T]:
     """The policy whose trajectory law is `R(x) p_B(tau|x) / Z`, from the law alone."""
     dag, field = kernel.dag, kernel.field
