@@ -339,6 +339,8 @@ def _bare(
         regime = "N"
         notes.append(WHY_NO_MORE)
     elif known is not None:
+        if isinstance(source.target.problem, ListedLaw):
+            source.target.problem.check_first(samples)
         exact = f"the target is exact here, from its {len(known):,} enumerated terminal states"
         notes += [FIXED, exact + ("" if target is None else unused)]
         # A sampler may leave the terminal states, whether or not these samples do.

@@ -5,7 +5,7 @@ from pathlib import Path
 from types import NoneType
 from typing import Any
 
-from reference.certificates.listed import ListedLaw, read_values, read_weights
+from reference.certificates.listed import ListedLaw, read_weights, uniform_on
 from reference.errors import InputError, check_list, check_type
 from reference.problems.circuits import CIRCUITS, Circuit
 from reference.problems.formulas import Formula
@@ -58,7 +58,7 @@ def law_of(
     if support is None:
         raise InputError("the law is uniform, but over which values? Give its support")
     if isinstance(support, str | Path):
-        return ListedLaw.uniform(read_values(Path(support)))
+        return uniform_on(Path(support))
     return ListedLaw.uniform(check_list("the target", "support", support))
 
 

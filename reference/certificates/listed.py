@@ -1,7 +1,7 @@
 """Laws that are given as a list of values with weights, without a problem of states."""
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +16,8 @@ from reference.user_code import Of, digits_lost, exact, number_or_infinite
 
 # Other names of a column of values: as a first line, they may be such a name or a value.
 NAMES = ("terminal", "state", "sample", "samples", "values", "solution", "solutions")
+# A right sampler has so many draws of a value without having it with a probability of exp(-MANY).
+MANY = 20
 # A row of texts with the number of its line.
 Numbered = tuple[int, list[str]]
 
@@ -34,6 +36,8 @@ class ListedLaw:
     """
 
     initial = Start()
+    # The first line of the file of its values, where no line names them.
+    first: str | None = None
 
     def __init__(
         self,
@@ -75,6 +79,16 @@ class ListedLaw:
         _check_distinct(values, len(weights), "the support")
         return cls(weights)
 
+    def check_first(self, samples: Collection[Hashable]) -> None:
+        """Raises InputError if the first line of the values may be a name that stands above."""
+        many = len(samples) >= MANY * len(self._values)
+        if self.first is not None and many and self.first not in samples:
+            raise InputError(
+                f"none of {len(samples):,} samples is {self.first!r}, with which the file of "
+                f"{len(self._values):,} values begins: if it names the column, call it 'value'; if "
+                "it is a value, write 'value' above it"
+            )
+
     def children(self, state: Hashable) -> tuple[Hashable, ...]:
         """All values, from the start."""
         return self._values if state == self.initial else ()
@@ -95,8 +109,8 @@ def _text(sample: object) -> str:
     return str(sample)
 
 
-def read_values(path: Path) -> list[Hashable]:
-    """The values in a file, one a line, under the name `value` or without.
+def uniform_on(path: Path) -> ListedLaw:
+    """The uniform law on the values in a file, one a line, under the name `value` or without.
 
     Raises InputError if it cannot be read, a line has more than one, or the first may be a name.
     """
@@ -106,7 +120,9 @@ def read_values(path: Path) -> list[Hashable]:
             f"{str(path)!r} begins with {rows[0][1][0]!r}: if it names the column, call it "
             "'value'; if it is a value, write 'value' above it"
         )
-    return [row[0] for _, row in rows]
+    law = ListedLaw.uniform([row[0] for _, row in rows])
+    law.first = rows[0][1][0] if rows[0][0] == 1 else None
+    return law
 
 
 def from_logs(logs: Mapping[Hashable, Any]) -> dict[Hashable, Fraction]:

@@ -236,6 +236,11 @@ REFUSED: list[tuple[dict[str, str], str, str]] = [
     ({"l.csv": "value,log_weight\na,0\nb,-2e6\n"}, "s.csv --law l.csv", "nats below the largest"),
     ({"l.csv": "a,1\na,2\n"}, "s.csv --law l.csv", "has the value 'a' twice"),
     ({"l.csv": "state\na\n"}, "s.csv --law uniform --support l.csv", "begins with 'state': if it"),
+    (
+        {"s.csv": "a\nb\nb\na\n" * 20, "l.csv": "word\na\nb\n"},
+        "s.csv --law uniform --support l.csv",
+        "none of 80 samples is 'word', with which the file of 3 values begins: if it names",
+    ),
     ({"l.csv": "a\na\n"}, "s.csv --law uniform --support l.csv", "the value 'a' twice"),
     ({"l.csv": "value,p\na,1\n"}, "s.csv --law l.csv", "columns are named value and weight"),
     ({"l.jsonl": '{"value": "a"}\n'}, "s.csv --law l.jsonl", "has the columns value, but"),
