@@ -20,16 +20,13 @@ class PointedDAG(Generic[S]):
     """A finite pointed DAG `G = (S, X, E)` (def:normalpointeddag), nodes in topological order.
 
     Node 0 is the initial state `s_o`, the only node without parents; the terminal states `X` are
-    the nodes without children. Every node is then reachable from `s_o`, and every walk ends in
-    `X`: both follow from finiteness, which the paper leaves out. Build one with `pointed_dag` or
+    the nodes without children. Every node is then reachable from `s_o`, and every walk ends in `X`:
+    both follow from finiteness, which the paper leaves out. Build one with `pointed_dag` or
     `enumerate_dag`, which check all of this.
 
-    Edges are numbered by parent, then in the order of `children`; quantities on edges (policies,
-    flows) are sequences in that numbering.
-
-    Attributes:
-        labels: the state that each node stands for.
-        children: for each node, its children, all of them later nodes.
+    Each node has a state as its label, and children that are later nodes. Edges are numbered by
+    parent, then in the order of `children`; quantities on edges (policies, flows) are sequences in
+    that numbering.
     """
 
     labels: tuple[S, ...]

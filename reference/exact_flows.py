@@ -169,18 +169,12 @@ class ExactFlows:
     """The sampler that a backward policy and the rewards force (col:tb), in float64.
 
     `p_F(s'|s)` is proportional to a weight of `s'` alone. For the uniform `p_B` that is
-    `F(s') / (number of parents of s')`. For the `p_B` of most entropy, which gives all
-    trajectories to `x` the same probability, it is `H(s')`, with `H(x) = R(x) / N(x)`,
-    `H(s) = sum of H over the children`, and `N(x)` the number of trajectories to `x`.
-    (Madan et al., 2023; Mohammadpour et al., 2024.)
-
-    Attributes:
-        graph: the graph.
-        rows: `p_F`, one number per edge. The exact row is that of
-            `reference.certificates.rows.exact_row`: the largest is one minus the others.
-        backward: the name of `p_B`.
-        log_z: `log Z`, in nats, with a proved error.
-        tv_bound: a proved bound of `TV(p_T, R / Z)` for the exact rows.
+    `F(s') / (number of parents of s')`. For the `p_B` of most entropy, which gives all trajectories
+    to `x` the same probability, it is `H(s')`, with `H(x) = R(x) / N(x)`,
+    `H(s) = sum of H over the children`, and `N(x)` the number of trajectories to `x`. (Madan et
+    al., 2023; Mohammadpour et al., 2024.) `rows` has `p_F`, one number per edge; the exact row is
+    that of `reference.certificates.rows.exact_row`. `log Z`, in nats, has a proved error, and
+    `tv_bound` is a proved bound of `TV(p_T, R / Z)` for the exact rows.
     """
 
     graph: GraphArrays
@@ -262,14 +256,10 @@ class ExactFlows:
 
 
 class Drawn(NamedTuple):
-    """Trajectories; logarithms in nats.
+    """Trajectories: their ends, steps, `log p_F(tau)` and `log p_B(tau | x)`, in nats.
 
-    Attributes:
-        ends: their terminal nodes.
-        steps: the place of each next state among the children, -1 after the end; shape
-            (trajectories, longest).
-        log_p_f: `log p_F(tau)`.
-        log_p_b: `log p_B(tau | x)`.
+    A step is the place of the next state among the children, -1 after the end; shape (trajectories,
+    longest).
     """
 
     ends: Ints

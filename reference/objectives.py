@@ -22,13 +22,11 @@ TAKEN = (
 
 
 class Objective(NamedTuple, Generic[T]):
-    """An expected loss, and its gradient.
+    """An expected loss, in nats squared, and its gradient.
 
-    Attributes:
-        loss: the loss, in nats squared.
-        logits_gradient: per edge, the derivative with respect to its logit, where `p_F` is the
-            soft-max of the logits of each row. The exploratory policy is held fixed.
-        log_z_gradient: the derivative with respect to `log Z`; zero for the CB loss.
+    `logits_gradient` has per edge the derivative with respect to its logit, where `p_F` is the
+    soft-max of the logits of each row, and the exploratory policy is held fixed; that with respect
+    to `log Z` is zero for the CB loss.
     """
 
     loss: T

@@ -122,16 +122,9 @@ def save_figure(figure: Figure, path: Path, **options: Any) -> None:
 
 @dataclass(frozen=True)
 class Picture:
-    """A DAG with names and colours.
+    """A DAG with a title, the texts at its nodes and on its edges, perhaps near the child, or none.
 
-    Attributes:
-        title: the title above the picture.
-        dag: the nodes and edges.
-        names: the text at each node; empty for a large DAG.
-        edge_names: the text on each edge; empty for none.
-        at_child: whether the text on an edge is near the child.
-        values: the number that gives each node its colour, None for white; empty for no colours.
-        legend: the meaning of the numbers.
+    A number, None for white, gives each node its colour, and the legend says its meaning.
     """
 
     title: str

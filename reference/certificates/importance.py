@@ -18,14 +18,10 @@ SLACK = 2.0**-49
 
 
 class Walks(NamedTuple):
-    """The numbers of complete trajectories, one per trajectory.
+    """The numbers of complete trajectories, one per trajectory; logarithms in nats.
 
-    Attributes:
-        terminals: the ends of the trajectories; () if they were not requested.
-        log_p_f: `log p_F(tau)`, in nats.
-        log_p_b: `log p_B(tau | x)`, in nats.
-        log_reward: `log R(x)`, in nats.
-        error: a bound of the rounding in `log_reward + log_p_b - log_p_f`, in nats.
+    `error` bounds the rounding in `log_reward + log_p_b - log_p_f`. The ends, `terminals`, are ()
+    if they were not requested.
     """
 
     terminals: Sequence[Hashable]

@@ -26,15 +26,12 @@ FEW = 100
 
 @dataclass(frozen=True)
 class Power:
-    """Numbers of samples for a distance, about; None where `10^12` are too few.
+    """Numbers of samples for a distance, a TV, about; None where `10^12` are too few.
 
-    Attributes:
-        distance: the distance, a TV.
-        level: the probability with which each bound may fail.
-        passes: with so many samples a perfect sampler is certified to be within the distance.
-        simulated: whether simulated samplers were, or the size of the noise alone says so.
-        shows: by the kind of wrong sampler, its TV and the number of samples that show that the law
-            is another.
+    With `passes` samples a perfect sampler is certified to be within the distance, as `simulated`
+    samplers were, or the size of the noise alone says so. `shows` has by the kind of wrong sampler
+    its TV and the number of samples that show that the law is another. Each bound fails with
+    probability at most `level`.
     """
 
     distance: float

@@ -38,14 +38,10 @@ REWARD_TOLERANCE = 1e-4
 
 
 class Record(NamedTuple):
-    """The content of a file.
+    """The content of a file: terminal states, `Outside()` for a sample that is none, and notes.
 
-    Attributes:
-        terminals: terminal states; `Outside()` for a sample that is not terminal.
-        numbers: `log p_F`, `log p_B`, `log R` per trajectory, in nats, or `log_prob` alone; None
-            for bare samples.
-        outside: the texts of bare samples that are not terminal states.
-        notes: remarks on the order of the samples.
+    It has `log p_F`, `log p_B`, `log R` per trajectory, in nats, or `log_prob` alone; no numbers,
+    but the texts outside of the terminal states, for bare samples.
     """
 
     terminals: list[Hashable]

@@ -31,30 +31,20 @@ def write_certificate(
     digits: int = 12,
     scale: int | None = None,
 ) -> Claim:
-    """Writes a certificate of `TV(p_T, R / Z)`, or of a bound on it.
+    """Writes a certificate of `TV(p_T, R / Z)`, or of a bound on it, and returns the claim.
 
-    The nodes are renumbered depth-first, so that few nodes of a tree are open at a time.
+    The nodes are renumbered depth-first, so that few nodes of a tree are open at a time. `p_F`
+    lives on the DAG or on a lift of it, whose nodes are named by `states`, such as `lifted_states`,
+    by default by their labels. Exact arithmetic is fast if the denominators are powers of two, as
+    those of `fast.laws.exact_policy` are. Rewards are `R(x) >= 0`, one per terminal; the name of
+    the problem is for readers of the file, which replaces an old one.
 
-    Args:
-        path: the path of the file; an old file is replaced.
-        forward: `p_F`, on the DAG or on a lift of it. Exact arithmetic is fast if the denominators
-            are powers of two, as those of `fast.laws.exact_policy` are.
-        rewards: `R(x) >= 0`, one per `forward.dag.terminals`.
-        states: for each node, the state that names it; `lifted_states` for a lift. By default the
-            labels of the DAG.
-        problem: the name of the problem, for readers of the file.
-        claim: `=` for TV itself, or `<=` or `>=` for the bound that `scale` gives, rounded outward
-            to `digits` decimals; or a `Claim`, with its number.
-        digits: see `claim`.
-        scale: if given, masses are rounded outward to multiples of `1 / scale`, and only bounds can
-            be claimed. Use it for rows with unrelated denominators, such as 10^40.
-
-    Returns:
-        The claim.
-
-    Raises:
-        InputError: if the claim is false (or not decided at this scale), the rewards have no sum,
-            or a number is too long for exact arithmetic or for the file.
+    The claim is `=` for TV itself, or `<=` or `>=` for the bound that `scale` gives, rounded
+    outward to `digits` decimals; or a `Claim`, with its number. With a scale, masses are rounded
+    outward to multiples of `1 / scale`, and only bounds can be claimed: use it for rows with
+    unrelated denominators, such as 10^40. Raises InputError if the claim is false (or not decided
+    at this scale), the rewards have no sum, or a number is too long for exact arithmetic or for the
+    file.
     """
     relation, value = claim if isinstance(claim, Claim) else (claim, None)
     check_choice("write_certificate", "claim", relation, Relation)

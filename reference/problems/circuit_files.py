@@ -17,13 +17,9 @@ D4_LINES = "o, a, t or f with a node and 0, or an edge between two nodes with li
 
 
 class Node(NamedTuple):
-    """A node of a circuit.
+    """A node with its name and line, the numbers of its children, and its literal or 0.
 
-    Attributes:
-        name: its name in messages, with its line.
-        kind: a conjunction without children is true, a disjunction without children false.
-        children: the numbers of its children.
-        literal: the literal; 0 for other nodes.
+    A conjunction without children is true, a disjunction without children false.
     """
 
     name: str

@@ -33,14 +33,7 @@ BLOCK = 2**26
 
 
 class _Known(NamedTuple):
-    """Facts about all solutions of a node; sets of variables are the bits of integers.
-
-    Attributes:
-        scope: the variables below it.
-        true: the variables that are true in all its solutions.
-        false: the variables that are false in all its solutions.
-        open: whether it has a solution.
-    """
+    """The variables below a node, and those true, or false, in all its solutions, if it has one."""
 
     scope: int
     true: int

@@ -51,14 +51,7 @@ MOST_CODES = 10
 
 
 class Table(NamedTuple):
-    """Rows of text under names, as in a file, without the spaces around each value.
-
-    Attributes:
-        source: the file, as messages name it.
-        names: the names of the columns.
-        rows: the rows, equally long.
-        digest: the SHA-256 digest of the file.
-    """
+    """Rows of text under names, without spaces around values, with their source and digest."""
 
     source: str
     names: tuple[str, ...]

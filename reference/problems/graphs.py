@@ -46,17 +46,12 @@ def added_edge(parent: Graph, child: Graph) -> Edge:
 class EdgeAddition(Listed[Graph]):
     """A state graph of the edge-additive process (ex. Graphs), given by its states.
 
-    States are labelled graphs on the same nodes with the same node features. Their list determines
-    the state graph: `G -> G'` is an edge if and only if `G` is inner, `G'` is listed, and `G'` is
-    `G` with one edge more. An edge `{m, n}` is legal at `G` when `G + {m, n}` is listed. The
-    sampler acts on labelled graphs, so isomorphic states are different states.
-
-    Attributes:
-        features: the feature of each node, the paper's `X`; their number fixes the nodes
-            `0, 1, ...`
-        inner: the non-terminal states, the paper's `S`; the first is `s_o`.
-        terminals: the paper's `X` of terminal states.
-        rewards: `R(x) > 0`, one per terminal, rational.
+    States are labelled graphs on the same nodes with the same node features, the paper's `X`, whose
+    number fixes the nodes `0, 1, ...`. Their list determines the state graph: `G -> G'` is an edge
+    if and only if `G` is inner, `G'` is listed, and `G'` is `G` with one edge more. An edge
+    `{m, n}` is legal at `G` when `G + {m, n}` is listed. The sampler acts on labelled graphs, so
+    isomorphic states are different states. The first of the inner states, the paper's `S`, is
+    `s_o`; each terminal has a rational `R(x) > 0`.
     """
 
     features: tuple[int, ...]

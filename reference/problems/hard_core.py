@@ -29,14 +29,9 @@ class Sites(NamedTuple):
 class HardCore(PlaceByPlace[Sites], Summed):
     """`R(x) = fugacity^(number of occupied vertices)` on the independent sets of a graph.
 
-    No two neighbours are occupied. Vertices are decided one by one, in any order or from first to
-    last (a tree): empty, or occupied if no neighbour is.
-
-    Attributes:
-        vertices: the number of vertices.
-        edges: the pairs of neighbours.
-        fugacity: the weight of an occupied vertex, above 0; with 1 all sets are equally probable.
-        order: the order in which vertices are decided.
+    No two neighbours, the pairs of `edges`, are occupied. Vertices are decided one by one, in any
+    order or from first to last (a tree): empty, or occupied if no neighbour is. The fugacity is
+    above 0; with 1 all sets are equally probable.
     """
 
     vertices: int

@@ -57,16 +57,12 @@ class OneByOne(PlaceByPlace[Spins]):
 class Ising(OneByOne):
     """`log R(x) = h . x + x' J x / 2` over spins `x` in `{-1, +1}^d`, `J = v v' - diag(v v')`.
 
-    Spins are set one by one, in any order (the policy chooses position and value) or from first to
-    last (a tree). `exp(log R)` is rounded to 24 bits. The paper calls the model ferromagnetic,
-    which it is only if no two entries of `v` differ in sign; otherwise it is a Mattis model, where
-    the couplings favour `x_i = sign(v_i)`, or its reverse. `|v| = 1` is not required, and holds
-    only up to rounding for a `v` that is rounded.
-
-    Attributes:
-        fields: `h`, one rational per spin.
-        direction: `v`, one rational per spin.
-        order: the order in which spins are set.
+    The fields `h` and the direction `v` have a rational per spin. Spins are set one by one, in any
+    order (the policy chooses position and value) or from first to last (a tree). `exp(log R)` is
+    rounded to 24 bits. The paper calls the model ferromagnetic, which it is only if no two entries
+    of `v` differ in sign; otherwise it is a Mattis model, where the couplings favour
+    `x_i = sign(v_i)`, or its reverse. `|v| = 1` is not required, and holds only up to rounding for
+    a `v` that is rounded.
     """
 
     fields: tuple[Fraction, ...]

@@ -44,11 +44,6 @@ class Lines(Listed[str]):
 
         Here `k_j` is uniform on 1..N and `w` uniform on the simplex. Rewards are rounded to 24
         bits, so that they are exact rationals and exact float32 numbers at once.
-
-        Args:
-            length: `N`.
-            step: `M`.
-            seed: seed of the mixture.
         """
         check_integer("Lines", "the length N", length, 1)
         rng = seeded_arrays("Lines.laplaces", seed)

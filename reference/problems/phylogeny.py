@@ -59,14 +59,10 @@ class Phylogeny(Summed):
 
     The changes are those that a tree needs at least, summed over the columns of an alignment
     (Fitch, 1971), and `least` is the sum of the letters of each column, less one: no tree needs
-    fewer. `exp(-cost)` is rounded to 24 bits. A step joins two trees of a forest, as in PhyloGFN
-    (Zhou et al., 2024), from leaves alone to one tree, of which there are `(2n - 3)!!`. The root
-    does not matter: each unrooted tree occurs `2n - 3` times.
-
-    Attributes:
-        names: the taxa.
-        rows: their aligned sequences; every letter but `-` and `?`, unknown, is a state of its own.
-        cost: the log weight that a change costs; a larger one prefers parsimony more sharply.
+    fewer. Every letter of the rows but `-` and `?`, unknown, is a state of its own. `exp(-cost)` is
+    rounded to 24 bits; a larger cost prefers parsimony more sharply. A step joins two trees of a
+    forest, as in PhyloGFN (Zhou et al., 2024), from leaves alone to one tree, of which there are
+    `(2n - 3)!!`. The root does not matter: each unrooted tree occurs `2n - 3` times.
     """
 
     names: tuple[str, ...]

@@ -42,16 +42,11 @@ class Weights(NamedTuple):
 class Preference(PlaceByPlace[Weights]):
     """Bayesian preference learning over integer weights `w` in `{-m, ..., m}^d`.
 
-    With a uniform prior, `R(w) = prod_k sigmoid(w . x_k)`, where `x_k` is the difference between
-    the features of the preferred item of comparison k and those of the other, and
-    `sigmoid(n)` of the integer `w . x_k` is rounded to 24 bits: `R` is an exact product. (The paper
-    prints `w in {-m, ..., m}` without the power d.) Components are chosen one by one, in the order
-    1 to d (a tree) or in any.
-
-    Attributes:
-        differences: `x_k`, one tuple of d integers in {-1, 0, 1} per comparison.
-        bound: `m`, at least 1.
-        order: the order in which components are chosen.
+    With a uniform prior, `R(w) = prod_k sigmoid(w . x_k)`, where `x_k`, d integers in {-1, 0, 1},
+    is the difference between the features of the preferred item of comparison k and those of the
+    other, and `sigmoid(n)` of the integer `w . x_k` is rounded to 24 bits: `R` is an exact product.
+    (The paper prints `w in {-m, ..., m}` without the power d.) Components are chosen one by one, in
+    the order 1 to d (a tree) or in any. The `bound` is m >= 1.
     """
 
     differences: tuple[tuple[int, ...], ...]

@@ -39,20 +39,13 @@ class StructureLearning(Summed):
     """Directed acyclic graphs with a modular reward: `R(G) = prod over v of w_v(Pa_v)`.
 
     `w_v(P) = exp(score_v(P) - score_v(Pa*_v))`, rounded to 24 bits once: these integers over powers
-    of two are the instance, and everything after is exact. `G*` is the best graph of the scores, so
-    that `log R` is near 0 where the mass is, however many observations there are, and float32
-    resolves it there; `log R + offset` is the log score of a graph up to that rounding. An action
-    adds an edge that closes no cycle and gives no node too many parents, or stops.
-
-    Attributes:
-        weights: one row per node, with an integer for the bit mask of each parent set; 0 if the set
-            holds the node itself or too many nodes.
-        shifts: `w_v` is row v divided by `2^shifts[v]`.
-        max_parents: the most parents of a node.
-        names: the names of the variables.
-        offset: the log score of `G*`, nats.
-        order: the order in which edges are added: any, or the parents of the first node, then those
-            of the second, and so on, from the first parent to the last (a tree of graphs).
+    of two, row v over `2^shifts[v]` by the bit mask of P, are the instance, and everything after is
+    exact; 0 stands where P holds v or too many nodes. `G*` is the best graph of the scores, so that
+    `log R` is near 0 where the mass is, however many observations there are, and float32 resolves
+    it there; `log R + offset`, nats, is the log score of a graph up to that rounding. An action
+    adds an edge that closes no cycle and gives no node too many parents, or stops; edges come in
+    any order, or as the parents of the first node, then those of the second, and so on, from the
+    first parent to the last (a tree of graphs).
     """
 
     weights: tuple[tuple[int, ...], ...] = field(repr=False)

@@ -23,12 +23,9 @@ DATA = Path(__file__).parent / "data"
 class TableSequences(Sequences, Listed[str]):
     """Sequence design with measurements: `R(s) = max(10 y(s)^exponent, 1/1000)`, exactly.
 
-    `y` is the score, scaled to [0, 1] by its least and its largest value.
-
-    Attributes:
-        scores: float32, one per string; string number i has the base-A digits of i as letters,
-            most significant first. Higher is better.
-        exponent: the exponent; a larger one prefers high scores more sharply.
+    `y` is the score, scaled to [0, 1] by its least and its largest value; a larger exponent prefers
+    high scores more sharply. String number i has the base-A digits of i as letters, most
+    significant first, and a score in float32.
     """
 
     scores: npt.NDArray[np.float32] = None  # type: ignore[assignment]

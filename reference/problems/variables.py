@@ -40,14 +40,9 @@ class VariableSelection(Summed):
 
     `R(S)` is the marginal likelihood of the linear regression on the variables in S under a prior
     of its coefficients (`RegressionPrior`), over that of the best set, rounded to 24 bits once:
-    these numbers are the instance, and everything after is exact. All sets have one prior
-    probability.
-
-    Attributes:
-        mantissas: one per bit mask of a set, from `2^23` on, below `2^24`.
-        exponents: `R(S) = mantissa 2^exponent`.
-        names: the names of the variables.
-        offset: the log Bayes factor of the best set against the empty one, nats.
+    these numbers, `mantissa 2^exponent` by bit mask with mantissas from `2^23` on, below `2^24`,
+    are the instance, and everything after is exact. All sets have one prior probability. The
+    `offset` is the log Bayes factor of the best set against the empty one, nats.
     """
 
     mantissas: tuple[int, ...] = field(repr=False)
@@ -153,12 +148,6 @@ class VariableSelection(Summed):
 
         Neighbours have the correlation 1/2; coefficients are 1/2 or -1/2, the noise standard
         normal.
-
-        Args:
-            variables: p, the number of columns.
-            rows: the number of observations.
-            seed: seed of the columns and their coefficients.
-            prior: the prior of the coefficients.
         """
         _check_size(variables)
         check_integer("VariableSelection.random", "rows", rows, variables + 2)
