@@ -13,6 +13,7 @@ from collections.abc import Hashable
 from fractions import Fraction
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
+from reference.balance import log_float
 from reference.certificates.betting import Interval
 from reference.errors import InputError
 from reference.problems.base import AskedProblem, exponential, kind_of_problem
@@ -20,6 +21,9 @@ from reference.problems.closed_form import Enclosure
 from reference.user_code import Of, called, number_or_infinite
 
 S_contra = TypeVar("S_contra", bound=Hashable, contravariant=True)
+
+# A bound that is a sum may be below it by the rounding of logarithms.
+SURPLUS = 1 + Fraction(1, 2**20)
 
 
 @runtime_checkable
@@ -45,7 +49,8 @@ def bound_partition(
     """Bounds of `log Z` by best-first search, of a problem with `log_mass_bound`.
 
     It stops at a width of `gap`, in nats, when `most` states are opened, or after some seconds.
-    Raises InputError if a bound is no number, or lies below the reward of a terminal state.
+    Raises InputError if a bound is no number, or lies below the reward of a terminal state,
+    or of several together.
     """
     end = time.monotonic() + seconds
     met, open_sum = Fraction(0), Fraction(0)
@@ -61,10 +66,12 @@ def bound_partition(
 
     graph: AskedProblem[Any] = AskedProblem(problem)
     open_sum += push(graph.initial)
+    most_mass = open_sum
     while queue and expanded < most and time.monotonic() < end:
         _, _, state, bound = heapq.heappop(queue)
         open_sum -= bound
         expanded += 1
+        before = met
         for child in graph.children(state):
             if child in seen:
                 continue
@@ -80,6 +87,13 @@ def bound_partition(
                 )
             met += reward
             terminals += 1
+        for at, mass, largest in ((state, met - before, bound), (graph.initial, met, most_mass)):
+            if mass > largest * SURPLUS:
+                raise InputError(
+                    f"log_mass_bound({at!r}) is {_log_bound(problem, at):.6g}, but the terminal states "
+                    f"below have log R of {log_float(mass):.6g} together: it must bound their sum, "
+                    "and not the largest"
+                )
         if expanded % 64 == 0 and met and open_sum < met * Fraction(math.expm1(gap)):
             break
     low = Enclosure.log_of(met) if met else Enclosure(-math.inf, 0.0)

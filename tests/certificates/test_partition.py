@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 from itertools import product
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,17 @@ def test_control_a_bound_that_is_none_is_refused() -> None:
     problem.log_mass_bound = lambda state: math.nan
     with pytest.raises(InputError, match="is nan, but must be a finite number"):
         bound_partition(problem)
+    # The largest reward below, with two ends below a state, and with one.
+    pairs = lambda s: [s + "a", s + "b"] if len(s) < 3 else []  # noqa: E731
+    stops = lambda s: [s + "a", s + "."] if len(s) < 3 and "." not in s else []  # noqa: E731
+    for children in (pairs, stops):
+        problem = SimpleNamespace(
+            initial="", children=children, reward=lambda x: 1, log_mass_bound=lambda s: 0.0
+        )
+        with pytest.raises(
+            InputError, match=r"is 0, but .* (0\.69|1\.38).* must bound their sum, and"
+        ):
+            bound_partition(problem)
 
 
 def test_the_exact_z_of_a_variable_selection_lies_inside() -> None:
