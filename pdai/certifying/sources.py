@@ -48,7 +48,7 @@ from reference.certificates.walks import LogRewards, Sampler, Walker
 from reference.errors import InputError, TooLargeError, check_hashable, check_type, plain, shown
 from reference.loading import name_of
 from reference.marginals import marginal
-from reference.problems.base import kind_of_problem
+from reference.problems.base import MAX_LOG_REWARD, exponential, kind_of_problem
 from reference.problems.circuits import Circuit
 from reference.problems.columns import NOTHING, UNSEEN
 from reference.sources import digest_of
@@ -328,7 +328,11 @@ class LogProbSource(SamplerSource):
         dag, rewards = self.target.dag(), self.target.rewards
         labels: list[Hashable] = [dag.labels[x] for x in dag.terminals]
         logs = self._log_prob.many(labels).tolist()
-        values = [Fraction(math.exp(min(log, 1.0))) for log in logs]
+        # In float64, whoever has less than e^-745 would be taken for one that is never drawn.
+        values = [
+            exponential(Fraction(min(log, 1.0))) if log > -MAX_LOG_REWARD else Fraction(0)
+            for log in logs
+        ]
         total = sum(values, start=Fraction(0))
         gap = float(abs(total - 1))
         check_mass(float(total), f"the {len(labels):,} terminal states")

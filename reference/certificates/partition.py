@@ -90,9 +90,9 @@ def bound_partition(
         for at, mass, largest in ((state, met - before, bound), (graph.initial, met, most_mass)):
             if mass > largest * SURPLUS:
                 raise InputError(
-                    f"log_mass_bound({at!r}) is {_log_bound(problem, at):.6g}, but the terminal states "
-                    f"below have log R of {log_float(mass):.6g} together: it must bound their sum, "
-                    "and not the largest"
+                    f"log_mass_bound({at!r}) is {_log_bound(problem, at):.6g}, but the terminal "
+                    f"states below have log R of {log_float(mass):.6g} together: it must bound their "
+                    "sum, and not the largest"
                 )
         if expanded % 64 == 0 and met and open_sum < met * Fraction(math.expm1(gap)):
             break

@@ -190,6 +190,10 @@ def test_a_function_of_encoded_states_and_an_object_of_a_problem() -> None:
     assert pdai.certify(texts, law=FAIR).tv == pytest.approx(Fraction(1, 100), abs=1e-12)
     uniform = SimpleNamespace(log_prob=lambda x: -math.log(8))
     assert pdai.certify(uniform, Words).tv == pytest.approx(Fraction(3, 20), abs=1e-12)
+    # Far below the least float, and no less drawn.
+    rare = SimpleNamespace(log_prob={"a": -math.log(2), "b": -math.log(2), "c": -800.0}.get)
+    kl = pdai.certify(rare, law=FAIR).value("KL(target || p_T), nats")
+    assert kl == pytest.approx(400 - math.log(2), rel=1e-12)
 
     class Both(SimpleNamespace):
         def __call__(self, state: Any) -> list[float]:
