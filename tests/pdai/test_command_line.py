@@ -13,6 +13,7 @@ from dataclasses import fields
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -44,12 +45,6 @@ def test_its_version_is_that_of_the_package(tmp_path: Path) -> None:
     assert answer("--version", cwd=tmp_path).stdout == f"pdai {version('pdai')}\n"
 
 
-def test_a_greeting_loads_nothing_heavy() -> None:
-    heavy = "{'jax', 'tyro', 'numpy', 'matplotlib'} & set(sys.modules)"
-    code = f"import sys; from pdai.cli import main; main([]); sys.exit(bool({heavy}))"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
 def test_each_command_has_examples() -> None:
     assert all(TRIED.values()), TRIED
     for name, lines in TRIED.items():
@@ -68,33 +63,35 @@ def test_the_summary_of_a_part_begins_its_docstring(part: str) -> None:
         assert CHOICES[part][name].name == name
 
 
+@pytest.mark.parametrize(
+    ("line", "few", "rest", "parts"),
+    [
+        (
+            "train six6 --dynamics gru",
+            set(),
+            {"--skip", "--replay", "--epsilon"},
+            [(0, DYNAMICS), (0, LOSSES), (1, BACKWARD)],
+        ),
+        (
+            "certify",
+            {"--law", "--fail-above", "--solutions"},
+            {"--tighten", "--keep", "--table"},
+            [],
+        ),
+    ],
+)
 def test_help_shows_the_parts_and_few_options_and_help_all_the_rest(
-    tmp_path: Path,
+    line: str, few: set[str], rest: set[str], parts: list[Any], tmp_path: Path
 ) -> None:
-    options, words = {}, {}
-    for flag in ("--help", "--help-all"):
-        shown = answer("train", "six6", "--dynamics", "gru", flag, cwd=tmp_path).stdout
-        options[flag] = set(re.findall(r"│\W*(--[a-z][a-z-]*)", shown))
-        words[flag] = " ".join(shown.replace("│", " ").split())
-    few, every = options["--help"], options["--help-all"]
-    assert len(few - {"--help", "--help-all"}) <= 12
-    assert few < every
-    assert {"--skip", "--replay", "--epsilon"} <= every - few
-    for flag, kind in (("--help", DYNAMICS), ("--help", LOSSES), ("--help-all", BACKWARD)):
-        assert all(f"{name}: " in words[flag] for name in kind)
-    assert "--help-all shows every option" in words["--help"]
-
-
-def test_help_of_certify_shows_few_options_and_help_all_the_rest(tmp_path: Path) -> None:
-    options = []
-    for flag in ("--help", "--help-all"):
-        shown = answer("certify", flag, cwd=tmp_path).stdout
-        assert "--help-all shows every option" in " ".join(shown.split())
-        options.append(set(re.findall(r"│ (--[a-z][a-z-]*)", shown)))
-    assert len(options[0]) <= 12
-    assert options[0] < options[1]
-    assert {"--law", "--fail-above", "--solutions"} <= options[0]
-    assert {"--tighten", "--keep", "--table"} <= options[1] - options[0]
+    flags = ("--help", "--help-all")
+    shown = [answer(*line.split(), flag, cwd=tmp_path).stdout for flag in flags]
+    short, every = (set(re.findall(r"│\W*(--[a-z][a-z-]*)", text)) for text in shown)
+    assert len(short - {*flags}) <= 12
+    assert few <= short < every
+    assert rest <= every - short
+    words = [" ".join(text.replace("│", " ").split()) for text in shown]
+    assert all(f"{name}: " in words[place] for place, kind in parts for name in kind)
+    assert "--help-all shows every option" in words[0]
 
 
 def test_the_common_options_have_the_defaults_of_the_parts() -> None:
@@ -328,36 +325,51 @@ def test_that_a_loss_is_wrong_is_said_first_and_exits_with_1(
     assert capsys.readouterr().out.split("\n")[0].strip() == verdict
 
 
-# Judges samples in a Python that has none of the packages that training needs.
-JUDGE = """
+# Runs lines, and looks at what they have loaded.
+LIGHT = """
 import sys
-from reference.errors import TRAIN
 from pdai.cli import main
 
-sys.modules.update(dict.fromkeys(TRAIN))
-main(["certify", "s.csv", "--law", "law.csv", "--fail-above", "0.9"])
+heavy, *lines = sys.argv[1:]
+for line in lines:
+    main(line.split())
+loaded = {*heavy.split()} & {*sys.modules}
+assert not loaded, loaded
+print("light")
 """
 
 
-def test_judging_samples_needs_no_jax(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("heavy", "lines"),
+    [
+        ("jax tyro numpy matplotlib", [""]),
+        (" ".join([*TRAIN, "fast.tasks"]), ["certify s.csv --law law.csv"]),
+        ("jax", ["inspect reference.problems:Grid", "posterior my.csv --out answer"]),
+        (
+            "jax",
+            [
+                *("solve grid --side 4 --out run", "sample run", "sample run --exact"),
+                *("certify run --proof run.json", "inspect run"),
+            ],
+        ),
+    ],
+    ids=["a greeting", "judging samples", "posteriors", "solving"],
+)
+def test_what_needs_no_training_loads_none_of_its_packages(
+    heavy: str, lines: list[str], tmp_path: Path
+) -> None:
     (tmp_path / "law.csv").write_text("a,1\nb,1\n")
     (tmp_path / "s.csv").write_text("a\nb\n" * 50)
-    done = python("-c", JUDGE, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "TV of terminals [0, " in done.stdout
-    code = (
-        "import sys, pdai\npdai.certify(['a', 'b'] * 9, law={'a': 1, 'b': 1})\n"
-        "wrong = [name for name in ('jax', 'equinox', 'optax', 'matplotlib', 'sympy', 'fast.tasks')"
-        " if name in sys.modules]\nassert not wrong, wrong"
-    )
-    done = python("-c", code, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    (tmp_path / "my.csv").write_text("a,b\nx,p\ny,q\nx,q\ny,p\n")
+    done = python("-c", LIGHT, heavy, *lines, cwd=tmp_path)
+    assert done.stdout.endswith("light\n"), done.stderr
+    assert done.returncode == 0
 
 
 @pytest.mark.parametrize("ask", [("train", "lines"), ("verify", "--claim", "prop:lines")])
 def test_what_is_missing_is_named(ask: tuple[str, ...], tmp_path: Path) -> None:
-    code = JUDGE.replace(JUDGE.split("main(")[-1], f"{[*ask]!r})")
-    done = python("-c", code, cwd=tmp_path)
+    missing = f"import sys; sys.modules.update(dict.fromkeys({TRAIN})); from pdai.cli import main"
+    done = python("-c", f"{missing}; main({[*ask]})", cwd=tmp_path)
     assert done.returncode == 2
     assert re.match(r"pdai: this needs \w+, which .* pip install .* -e '\.\[train\]'", done.stderr)
     assert done.stderr.count("\n") == 1

@@ -3,7 +3,6 @@
 import inspect
 import io
 import math
-import subprocess
 import sys
 from collections import Counter
 from fractions import Fraction
@@ -488,22 +487,6 @@ def test_a_closed_form_of_ones_own_is_not_said_to_be_proved(tmp_path: Path) -> N
     made = pdai.sampler(Coins(40), max_states=1_000, out=tmp_path / "many")
     with pytest.raises(InputError, match=r"Coins has more than 20,000 states, and no parents"):
         made.log_prob(["1" * 40])
-
-
-NO_JAX = """
-import contextlib, io, sys
-from pdai.cli import main
-with contextlib.redirect_stdout(io.StringIO()):
-    for line in ("solve grid --side 4 --out {0}", "sample {0}", "sample {0} --exact",
-                 "certify {0} --proof {0}.json", "inspect {0}"):
-        main(line.format(sys.argv[1]).split())
-sys.exit("jax" in sys.modules)
-"""
-
-
-def test_solving_sampling_and_certifying_import_no_jax(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", NO_JAX, str(tmp_path / "run")]
-    assert subprocess.run(command, cwd=ROOT, check=False).returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import math
 import re
-import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -166,8 +165,6 @@ def test_control_the_usual_ticks_of_a_colour_bar_are_many() -> None:
     assert len(bar.ax.yaxis.get_minorticklocs()) > len(log_ticks(0.07, 0.8, 5))
 
 
-ROOT = Path(__file__).parents[2]
-
 # What users write, by the name of the module.
 MODULES = {
     "broken": """
@@ -255,17 +252,6 @@ def test_inspect_prints_exact_figures_and_writes_a_picture(
     # By the name of a task, as in `pdai train`.
     main(["inspect", "lines"])
     assert "4,180" in capsys.readouterr().out
-
-
-def test_neither_inspecting_nor_exact_posteriors_import_jax(tmp_path: Path) -> None:
-    (tmp_path / "my.csv").write_text("a,b\nx,p\ny,q\nx,q\ny,p\n")
-    code = (
-        "import sys; from pdai.cli import main; main(['inspect', 'reference.problems:Grid']);"
-        "main(['posterior', sys.argv[1], '--out', sys.argv[2]]); sys.exit('jax' in sys.modules)"
-    )
-    command = [sys.executable, "-c", code, str(tmp_path / "my.csv"), str(tmp_path / "answer")]
-    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.usefixtures("users")
