@@ -15,6 +15,7 @@ from reference import InputError
 from reference.certificates.partition import bound_partition
 from reference.problems import Grid, Ising, VariableSelection
 from reference.problems.ising import Spins
+from tests.certificates.problems import half
 
 
 @pytest.mark.parametrize(("spins", "order"), [(3, "fixed"), (9, "fixed"), (3, "any"), (5, "any")])
@@ -66,12 +67,9 @@ class Unknown:
 
 
 def test_a_bound_of_mass_takes_a_sampler_from_regime_n_to_z() -> None:
-    def uniform(state: Spins) -> list[float]:
-        return [0.5, 0.5]
-
     problem = Unknown()
-    result = pdai.certify(uniform, problem, samples=4_096, max_states=100)
-    known = pdai.certify(uniform, problem.known, max_states=100_000)
+    result = pdai.certify(half, problem, samples=4_096, max_states=100)
+    known = pdai.certify(half, problem.known, max_states=100_000)
     assert result.regime == "Z"
     assert result.interval.low <= known.tv <= result.interval.high < 1
     assert any("best-first search" in note for note in result.notes)
@@ -116,16 +114,9 @@ def test_the_exact_z_of_a_variable_selection_lies_inside() -> None:
             assert np.logaddexp.reduce(logs) <= problem.log_mass_bound(start)
             # Control: of the best completion alone it is no bound.
             assert known == 7 or np.logaddexp.reduce(logs) > max(logs) + 1e-6
-    result = pdai.certify(
-        lambda s: [problem.log_mass_bound(x) for x in problem.children(s)],
-        problem,
-        gives="logits",
-        regime="Z",
-        samples=4_096,
-    )
-    exact = pdai.certify(
-        lambda s: [problem.log_mass_bound(x) for x in problem.children(s)], problem, gives="logits"
-    )
+    greedy = lambda s: [problem.log_mass_bound(x) for x in problem.children(s)]  # noqa: E731
+    exact = pdai.certify(greedy, problem, gives="logits")
+    result = pdai.certify(greedy, problem, gives="logits", regime="Z", samples=4_096)
     assert 0 < result.interval.low <= exact.tv <= result.interval.high < 1
 
 

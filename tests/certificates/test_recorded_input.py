@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -274,9 +274,3 @@ def test_the_rewards_of_the_problem_count_not_those_that_were_recorded() -> None
     walks = Recorded(Record(["a"] * 9, columns), problem).draw(9)
     assert (np.abs(walks.log_reward + 460) <= walks.error).all()
     assert walks.error.max() < 1e-11
-
-
-def test_a_display_of_another_kind_is_refused_before_a_folder_is_made(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="display"):
-        pdai.train("grid", steps=1, out=tmp_path / "run", display=cast(Any, "loud"))
-    assert not (tmp_path / "run").exists()

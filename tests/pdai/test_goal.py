@@ -128,7 +128,7 @@ class _NoZ:
         return 1
 
 
-test_a_goal_that_no_certificate_can_show_is_refused = refuses(
+test_a_goal_that_no_certificate_can_show_and_a_display_of_no_kind_are_refused = refuses(
     lambda problem, options: pdai.train(problem, **options),
     ("grid", {"tv": 1.0}, "tv"),
     ("grid", {"tv": -0.1}, "tv"),
@@ -136,6 +136,7 @@ test_a_goal_that_no_certificate_can_show_is_refused = refuses(
     ("sets", {"tv": 1e-7}, "too large to enumerate, and a certificate then takes"),
     (_NoZ, {"tv": 0.1}, "log Z of .* is not known"),
     ("grid", {"tv": 0.1, "tv_seconds": 0.0}, "tv_seconds"),
+    ("grid", {"steps": 1, "display": "loud"}, "display"),
 )
 
 

@@ -18,8 +18,6 @@ from reference.problems import (
     EdgeAddition,
     HardCore,
     HyperGPrior,
-    Network,
-    Selection,
     Sequences,
     StructureLearning,
     VariableSelection,
@@ -408,9 +406,3 @@ def test_parents_of_a_state_are_the_states_of_which_it_is_a_child() -> None:
         for u, v in dag.edges:
             before[dag.labels[v]].add(dag.labels[u])
         assert before == {state: set(problem.parents(state)) for state in dag.labels}
-
-
-def test_states_are_shown_by_their_edges_and_members() -> None:
-    assert str(Network((0, 0b101, 0), True)) == "0->1 2->1"
-    assert str(Network((0, 0))) == "no edges ..."
-    assert str(Selection((True, False, True), True)) == "{0,2}"

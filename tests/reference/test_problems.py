@@ -40,8 +40,10 @@ from reference.problems import (
     Ising,
     LazyRandomWalk,
     Lines,
+    Network,
     Phylogeny,
     Preference,
+    Selection,
     Sets,
     SyntheticSequences,
     TableSequences,
@@ -345,8 +347,10 @@ def test_small_graphs_have_so_many_states_histories_and_trajectories(
 
 def test_states_print_readably() -> None:
     states = [Items((0, 3)), Spins((-1, 0, 1)), Walker((1, -2), 3), Weights((1, None, -2))]
-    texts = [*map(str, [*states, Cell((1, 0), stopped=True)])]
-    assert texts == ["{0,3}", "-?+", "1 -2 @3", "+1 ? -2", "1 0 stop"]
+    states += [Cell((1, 0), True), Network((0, 0b101, 0), True), Network((0, 0))]
+    texts = [*map(str, [*states, Selection((True, False, True), True)])]
+    assert texts[:5] == ["{0,3}", "-?+", "1 -2 @3", "+1 ? -2", "1 0 stop"]
+    assert texts[5:] == ["0->1 2->1", "no edges ...", "{0,2}"]
 
 
 WITH_CLOSED_FORM = sorted(set(MINIMAL) - {"bits", "torus"})
