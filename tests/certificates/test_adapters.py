@@ -3,20 +3,24 @@
 import math
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import jax
 import numpy as np
 import pytest
 
 import pdai
+from fast.runs.job import train
 from pdai.adapters import gflownet, torchgfn
 from pdai.adapters.blackjax import kernel
 from pdai.adapters.stepping import UNIFORM, Logits, SteppedSampler, WayBack
 from reference import InputError
 from reference.problems.grid import Cell
 from tests.certificates.problems import GRID
+from tests.made_up_runs import tiny_run
 from tests.refusals import refuses
+from verify.crosscheck.instances import make_instance, random_policy
 
 SIDE = 3
 RANDOM = np.random.default_rng(1)
@@ -271,7 +275,8 @@ def test_a_continuous_environment_of_gflownet_is_refused() -> None:
 
 @pytest.mark.long
 def test_a_run_is_a_kernel_that_scans(tmp_path: Path) -> None:
-    run = pdai.train("lines", length=4, dynamics="gru", steps=2, out=tmp_path / "run")
+    folder, _ = train(tiny_run(tmp_path / "run"))
+    run = pdai.load(folder)
     chain = kernel(run)
     start = chain.init(chain.position(run.law().labels[0]))
     keys = jax.random.split(jax.random.key(0), 64)
@@ -279,7 +284,7 @@ def test_a_run_is_a_kernel_that_scans(tmp_path: Path) -> None:
     (end,) = chain.labels(jax.tree.map(lambda leaf: leaf[None], last.position))
     assert float(last.logdensity) == pytest.approx(math.log(run.problem.reward(end)))
     assert 0 < info.is_accepted.mean() <= 1
-    options = {"dynamics": "gru", "p_b": "lifted", "steps": 2}
-    lifted = pdai.train("lines", length=4, **options, out=tmp_path / "lifted")
+    environment = make_instance("grid").environment
+    lifted = random_policy(environment, dynamics="gru", p_b="lifted")
     with pytest.raises(InputError, match="no trajectory can be drawn backwards"):
-        kernel(lifted)
+        kernel(cast(Any, SimpleNamespace(policy=lambda seed: lifted)))

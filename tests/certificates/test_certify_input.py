@@ -28,6 +28,7 @@ from reference.inspection import inspect_problem
 from reference.problems import base, enumerate_dag
 from reference.user_code import AskTwice, called, exact, number_or_infinite, same_states
 from tests.certificates.problems import Words, half, noisy, other
+from tests.made_up_runs import two_runs
 from tests.refusals import refused, refuses
 
 test_what_is_no_row_is_refused = refuses(
@@ -116,10 +117,7 @@ class Wrapped:
 
 def test_a_run_whose_folder_has_another_is_loaded_again(tmp_path: Path) -> None:
     """The new run was certified, and the old one drawn from."""
-    run, other_run = (
-        pdai.train("lines", length=4, steps=2, seed=seed, out=tmp_path / f"run-{seed}")
-        for seed in range(2)
-    )
+    run, other_run = map(pdai.load, sorted(two_runs(tmp_path).iterdir()))
     run.sample(1)
     assert pdai.certify(run).regime == "E"
     shutil.rmtree(run.folder)
