@@ -228,7 +228,7 @@ def test_what_is_written_is_read_again(path: Path, make: Any, of: Any) -> None:
 
 def test_bounds_are_rounded_outward(path: Path) -> None:
     rng = random.Random(3)
-    for _ in range(50):
+    for _ in range(25):
         forward, rewards = sampler(rng)
         tv = tv_by_trajectories(forward, rewards)
         for scale in (None, 1, 10**6):
