@@ -73,14 +73,8 @@ def subtb_residuals(
             if path:
                 yield path, state_flow[start] * p_f - p_b * state_flow[node]
             for edge in reversed(dag.out_edges[node]):
-                stack.append(
-                    (
-                        dag.edges[edge][1],
-                        (*path, edge),
-                        p_f * forward.values[edge],
-                        p_b * backward.values[edge],
-                    )
-                )
+                products = p_f * forward.values[edge], p_b * backward.values[edge]
+                stack.append((dag.edges[edge][1], (*path, edge), *products))
 
 
 @checked

@@ -118,11 +118,8 @@ def uniform_batches(
     terminals: int, batch_size: int, batches: int, seed: int
 ) -> npt.NDArray[np.int64]:
     """`batches` sets of distinct terminals, drawn uniformly; shape (batches, batch_size)."""
-    for name, value in {
-        "terminals": terminals,
-        "batch_size": batch_size,
-        "batches": batches,
-    }.items():
+    counts = {"terminals": terminals, "batch_size": batch_size, "batches": batches}
+    for name, value in counts.items():
         check_integer("uniform_batches", name, value, 1, most=10**9)
     check_seed("uniform_batches", seed)
     rng = np.random.default_rng(seed)

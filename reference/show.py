@@ -282,16 +282,9 @@ def _nodes(figure: Figure, axes: Axes, picture: Picture, nodes: Sequence[Point])
         paint[painted] = _colour_bar(figure, axes, values, picture.legend).to_rgba(values)
     inner = [v for v, row in enumerate(dag.children) if row]
     for group, marker in ((list(dag.terminals), "s"), (inner, "o")):
-        axes.scatter(
-            [nodes[v][0] for v in group],
-            [nodes[v][1] for v in group],
-            c=paint[group],
-            edgecolors="0.3",
-            linewidths=0.6,
-            marker=marker,
-            s=60,
-            zorder=2,
-        )
+        xs, ys = zip(*(nodes[v] for v in group), strict=True)
+        style: dict[str, Any] = {"edgecolors": "0.3", "linewidths": 0.6, "s": 60, "zorder": 2}
+        axes.scatter(xs, ys, c=paint[group], marker=marker, **style)
     for v, name in enumerate(picture.names):
         place: dict[str, Any] = {"xytext": (7, 0), "ha": "left", "va": "center"}
         if dag.children[v]:

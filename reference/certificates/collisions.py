@@ -243,13 +243,8 @@ def _bends(weights: Floats, rate: float, steps: int) -> Floats:
     """The k of each value: `a r (exp(z) - 1 - z) / z^2`, z about `3 a r / 2`."""
     size = weights * rate * 2 / steps / _squares(steps)
     # Where size is small the difference is lost to rounding, and its series is below this.
-    bends: Floats = (
-        weights
-        * rate
-        * np.where(
-            size > 1e-3, (np.expm1(size) - size) / np.maximum(size, 1e-3) ** 2, (1 + size) / 2
-        )
-    )
+    exact = (np.expm1(size) - size) / np.maximum(size, 1e-3) ** 2
+    bends: Floats = weights * rate * np.where(size > 1e-3, exact, (1 + size) / 2)
     return bends
 
 

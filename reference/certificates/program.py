@@ -38,13 +38,8 @@ def run_checker(path: Path | str, program: Path | None = None) -> Verdict:
             "has to do"
         )
     # Absolute, so that no name is read as an option or as standard input.
-    run = subprocess.run(
-        [program, Path(path).absolute()],
-        capture_output=True,
-        text=True,
-        check=False,
-        errors="replace",
-    )
+    command = [program, Path(path).absolute()]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, errors="replace")
     if run.returncode not in _STATUS:
         raise InputError(
             f"{program} ended with status {run.returncode} ({run.stderr.strip()[-200:]}): "

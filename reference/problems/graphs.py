@@ -166,15 +166,10 @@ class EdgeAddition(Listed[Graph]):
         of equal degree can only differ so if the start has edges, and these then mark them, even
         under a constant gate, whose path feature is a function of the state.
         """
-        return cls.fork(
-            6,
-            _graphs(
-                "01 12 45", "01 05 12 45", "01 05 12 23 45", "01 05 12 34 45", "01 05 12 23 34 45"
-            ),
-            (0, 2),
-            (0, 3),
-            t,
+        inner = _graphs(
+            "01 12 45", "01 05 12 45", "01 05 12 23 45", "01 05 12 34 45", "01 05 12 23 34 45"
         )
+        return cls.fork(6, inner, (0, 2), (0, 3), t)
 
     @classmethod
     def cycles(cls, size: int = 10, t: Fraction = Fraction(7, 10), *, grown: bool = False) -> Self:

@@ -85,14 +85,12 @@ class Grid(Summed):
             return ()
         x = state.coordinates
         first = max((i for i in range(self.dimension) if x[i]), default=0)
-        return (
-            Cell(x, stopped=True),
-            *(
-                Cell((*x[:i], x[i] + 1, *x[i + 1 :]))
-                for i in range(first if self.order == "fixed" else 0, self.dimension)
-                if x[i] + 1 < self.side
-            ),
+        moved = (
+            Cell((*x[:i], x[i] + 1, *x[i + 1 :]))
+            for i in range(first if self.order == "fixed" else 0, self.dimension)
+            if x[i] + 1 < self.side
         )
+        return (Cell(x, stopped=True), *moved)
 
     def parents(self, state: Cell) -> tuple[Cell, ...]:
         """The cell before a stop, or the cells with one coordinate less."""

@@ -49,17 +49,9 @@ class Lines(Listed[str]):
         rng = seeded_arrays("Lines.laplaces", seed)
         centres = rng.integers(1, length, size=4, endpoint=True).tolist()
         weights = rng.dirichlet(np.ones(4)).tolist()
-        return cls(
-            tuple(
-                dyadic(
-                    math.fsum(
-                        w * math.exp(-abs(i - k)) for w, k in zip(weights, centres, strict=True)
-                    )
-                )
-                for i in range(length + 1)
-            ),
-            step,
-        )
+        parts = list(zip(weights, centres, strict=True))
+        sums = (math.fsum(w * math.exp(-abs(i - k)) for w, k in parts) for i in range(length + 1))
+        return cls(tuple(map(dyadic, sums)), step)
 
     @classmethod
     def minimal(cls) -> Self:

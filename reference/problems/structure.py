@@ -213,19 +213,17 @@ class StructureLearning(Summed):
         behind = all_ancestors(parents)
         placed = [(v, u) for u, v in state.edges] if self.order == "fixed" else []
         last = max(placed, default=(0, -1))
-        return (
-            Network(parents, True),
-            *(
-                Network((*parents[:v], parents[v] | 1 << u, *parents[v + 1 :]))
-                for v in range(self.nodes)
-                for u in range(self.nodes)
-                # Ancestors of u, and u itself: an edge from u to these would close a cycle.
-                if (v, u) > last
-                and not behind[u] >> v & 1
-                and not parents[v] >> u & 1
-                and self.weights[v][parents[v] | 1 << u]
-            ),
+        longer = (
+            Network((*parents[:v], parents[v] | 1 << u, *parents[v + 1 :]))
+            for v in range(self.nodes)
+            for u in range(self.nodes)
+            # Ancestors of u, and u itself: an edge from u to these would close a cycle.
+            if (v, u) > last
+            and not behind[u] >> v & 1
+            and not parents[v] >> u & 1
+            and self.weights[v][parents[v] | 1 << u]
         )
+        return (Network(parents, True), *longer)
 
     def parents(self, state: Network) -> tuple[Network, ...]:
         """The unfinished graph, or all graphs with one edge less, the last in the fixed order."""

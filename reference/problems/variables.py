@@ -129,12 +129,8 @@ class VariableSelection(Summed):
             )
         numbers = table.numbers("leave the column out, or code it")
         others = [j for j, name in enumerate(table.names) if name != outcome]
-        return cls.regression(
-            numbers[:, others],
-            numbers[:, table.names.index(outcome)],
-            [table.names[j] for j in others],
-            prior,
-        )
+        y, labels = numbers[:, table.names.index(outcome)], [table.names[j] for j in others]
+        return cls.regression(numbers[:, others], y, labels, prior)
 
     @classmethod
     def random(
@@ -249,12 +245,8 @@ class VariableSelection(Summed):
 
     @cached_property
     def _exponent_law(self) -> FiniteLaw[int]:
-        return FiniteLaw.of(
-            {
-                exponent: int(sums[-1]) * Fraction(2) ** exponent
-                for exponent, (_, sums) in self._by_exponent.items()
-            }
-        )
+        groups = self._by_exponent.items()
+        return FiniteLaw.of({power: int(s[-1]) * Fraction(2) ** power for power, (_, s) in groups})
 
 
 def _check_size(variables: int) -> int:
