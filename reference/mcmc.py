@@ -70,10 +70,7 @@ class GraphTarget(Target[Parents]):
 
     def __init__(self, problem: StructureLearning) -> None:
         self.problem = problem
-        self.logs = [
-            [log_of(weight, shift) for weight in row]
-            for row, shift in zip(problem.weights, problem.shifts, strict=True)
-        ]
+        self.logs = _logs(problem.weights, problem.shifts)
 
     def start(self, rng: Random) -> Parents:
         """The graph without edges."""
@@ -115,10 +112,7 @@ class OrderTarget(Target[Order]):
     def __init__(self, problem: StructureLearning) -> None:
         self.problem = problem
         self.sums = [subset_sums(row, problem.nodes) for row in problem.weights]
-        self.logs = [
-            [log_of(value, shift) for value in row]
-            for row, shift in zip(self.sums, problem.shifts, strict=True)
-        ]
+        self.logs = _logs(self.sums, problem.shifts)
         self._families: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
 
     def start(self, rng: Random) -> Order:
@@ -204,6 +198,9 @@ def _places(order: Order) -> list[tuple[int, int]]:
     return list(zip(order, masks, strict=False))
 
 
-def log_of(numerator: int, shift: int) -> float:
-    """`log(numerator / 2^shift)`, of integers of any size."""
-    return math.log(numerator) - shift * math.log(2) if numerator else -math.inf
+def _logs(rows: Sequence[Sequence[int]], shifts: Sequence[int]) -> list[list[float]]:
+    """`log(numerator / 2^shift)`, of integers of any size, with a shift for each row."""
+    return [
+        [math.log(n) - shift * math.log(2) if n else -math.inf for n in row]
+        for row, shift in zip(rows, shifts, strict=True)
+    ]

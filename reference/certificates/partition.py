@@ -91,19 +91,16 @@ def bound_partition(
             if mass > largest * SURPLUS:
                 raise InputError(
                     f"log_mass_bound({at!r}) is {_log_bound(problem, at):.6g}, but the terminal "
-                    f"states below have log R of {log_float(mass):.6g} together: it must bound their "
-                    "sum, and not the largest"
+                    f"states below have log R of {log_float(mass):.6g} together: it must bound "
+                    "their sum, and not the largest"
                 )
         if expanded % 64 == 0 and met and open_sum < met * Fraction(math.expm1(gap)):
             break
     low = Enclosure.log_of(met) if met else Enclosure(-math.inf, 0.0)
     high = Enclosure.log_of(met + open_sum)
     # A reward given by its logarithm has a relative error of at most 2^-51.
-    return Search(
-        Interval(low.value - low.error - 2.0**-50, high.value + high.error + 2.0**-50),
-        expanded,
-        terminals,
-    )
+    log_z = Interval(low.value - low.error - 2.0**-50, high.value + high.error + 2.0**-50)
+    return Search(log_z, expanded, terminals)
 
 
 def _log_bound(problem: Any, state: Hashable) -> float:

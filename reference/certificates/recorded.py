@@ -220,11 +220,8 @@ def check_drawn(
     Messages have what these are `by`, and how to `fix` them. Raises InputError if they sum to more
     than 1, or values that came often, or seldom, in one half of the samples do so in the other.
     """
-    check_mass(
-        math.fsum(math.exp(min(log, 1.0)) for log in logs.values()),
-        f"{len(logs):,} distinct samples",
-        fix,
-    )
+    mass = math.fsum(math.exp(min(log, 1.0)) for log in logs.values())
+    check_mass(mass, f"{len(logs):,} distinct samples", fix)
     half = len(samples) // 2
     first, rest = Counter(samples[:half]), samples[half:]
     for sign in (1, -1):
