@@ -10,7 +10,14 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from fast.dynamics.arc_scorer import ArcScorer
+from fast.dynamics.arc_scorer import (
+    AbstractScorer,
+    Adjacency,
+    ArcScorer,
+    ByAction,
+    ByNode,
+    NodeFeatures,
+)
 from fast.dynamics.base import (
     AbstractDynamics,
     DynamicsOptions,
@@ -21,7 +28,6 @@ from fast.dynamics.base import (
 )
 from fast.dynamics.head import Network
 from fast.dynamics.markov import AbstractMarkovian
-from fast.dynamics.scorer import AbstractScorer, Adjacency, ByAction, ByNode, NodeFeatures
 from fast.environments.base import AbstractEnvironment
 from fast.environments.graphs import Edge, GraphEnvironment, adjacency_matrix
 from fast.environments.structure import StructureEnvironment

@@ -1,8 +1,12 @@
-"""Features of the numbers that make up a state."""
+"""Features of the numbers that make up a state, and coarse observations.
+
+The latter give several states the features of one of them, and leave steps, masks and rewards
+those of the true state. `reference.expressivity.coarse` defines the same on labels, independently.
+"""
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from fast.encoding import Encoding
 
@@ -22,3 +26,21 @@ def encode_numbers(numbers: Float[Array, " n"], encoding: Encoding) -> Float[Arr
         return jnp.append(numbers, 1.0)
     angles = numbers[:, None] * jnp.asarray(FREQUENCIES, numbers.dtype)
     return jnp.concatenate([jnp.sin(angles), jnp.cos(angles)], -1).reshape(-1)
+
+
+def first_of_block(places: Int[Array, " n"], width: int) -> Int[Array, " n"]:
+    """The first place of the block of each place; a block has `width` places, at least 1."""
+    return places // width * width
+
+
+def last_letters(
+    tokens: Int[Array, " length"], size: Int[Array, ""], last: int | None
+) -> Int[Array, " length"]:
+    """The string with all but its `last` letters replaced by the first letter of the alphabet.
+
+    The string keeps its length. Tokens are letters 1 to A, then zeros; None keeps all.
+    """
+    if last is None:
+        return tokens
+    place = jnp.arange(tokens.shape[0])
+    return jnp.where(place < size - last, jnp.minimum(tokens, 1), tokens)

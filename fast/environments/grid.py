@@ -10,8 +10,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.encoding import Encoding
 from fast.environments.base import ENVIRONMENTS, AbstractPairedEnvironment
-from fast.environments.coarse import first_of_block
-from fast.environments.encodings import encode_numbers
+from fast.environments.encodings import encode_numbers, first_of_block
 from reference.problems import Cell, Grid, Landscape, Order
 
 

@@ -10,8 +10,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.encoding import Encoding
 from fast.environments.base import ENVIRONMENTS, AbstractSizedEnvironment
-from fast.environments.coarse import last_letters
-from fast.environments.encodings import encode_numbers
+from fast.environments.encodings import encode_numbers, last_letters
 from reference.problems import Build, RewardForm, SyntheticSequences, TableSequences
 
 

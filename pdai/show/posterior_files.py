@@ -1,14 +1,15 @@
 """The files of an exact posterior: tables, graphs, a picture and a page. Imports no JAX."""
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from fast.runs.files import new_folder
 from pdai import __version__
 from pdai.answers import Answer, GraphAnswer
 from pdai.show.edge_picture import draw_edges
-from pdai.show.graph_files import dot, graphml
 from pdai.show.page.posterior_page import posterior_page
 from pdai.show.sample_tables import csv_table
 from reference.files import replace_file
@@ -60,3 +61,39 @@ def _write_graphs(answer: GraphAnswer, place: Path, best: int) -> None:
         weighted = {(u, v): float(edges[u, v]) for u, v in pairs}
         replace_file(place / f"{name}.graphml", graphml(names, weighted))
         replace_file(place / f"{name}.dot", dot(names, weighted))
+
+
+Edges = Mapping[tuple[int, int], float]
+
+
+def graphml(names: Sequence[str], edges: Edges) -> bytes:
+    """A directed graph as GraphML: nodes n0, n1, ... with the attribute `name`."""
+    root = Element("graphml", xmlns="http://graphml.graphdrawing.org/xmlns")
+    for name, owner, kind in (("name", "node", "string"), ("probability", "edge", "double")):
+        attributes = {"for": owner, "attr.name": name, "attr.type": kind}
+        SubElement(root, "key", attributes, id=name)
+    graph = SubElement(root, "graph", id="G", edgedefault="directed")
+    for i, name in enumerate(names):
+        SubElement(SubElement(graph, "node", id=f"n{i}"), "data", key="name").text = name
+    for (u, v), probability in edges.items():
+        edge = SubElement(graph, "edge", source=f"n{u}", target=f"n{v}")
+        SubElement(edge, "data", key="probability").text = repr(float(probability))
+    indent(root)
+    text: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
+    return text + b"\n"
+
+
+def dot(names: Sequence[str], edges: Edges) -> bytes:
+    """A directed graph in the DOT language; arguments as in `graphml`."""
+    lines = [f"  n{i} [label={_quoted(name)}];" for i, name in enumerate(names)]
+    lines += [
+        f'  n{u} -> n{v} [probability="{float(p)!r}", label="{p:.3f}"];'
+        for (u, v), p in edges.items()
+    ]
+    return "\n".join(["digraph {", *lines, "}", ""]).encode(errors="backslashreplace")
+
+
+def _quoted(text: str) -> str:
+    """A name as a quoted label, in which a backslash is itself."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -10,9 +10,8 @@ import scipy.stats
 from pdai.experiments.base import MEASURES, Cell, Quoted
 from pdai.experiments.definitions import FOLDER
 from pdai.experiments.frames import Results
-from pdai.experiments.multiplicity import by_hochberg, by_holm
 from pdai.experiments.results import Run
-from pdai.experiments.tables import all_rows, table
+from pdai.experiments.tables import all_rows, by_hochberg, by_holm, table
 from pdai.experiments.verdicts import Comparison, Outcome, Standing, counts, group
 from tests.made_up_runs import TINY, run, tiny
 

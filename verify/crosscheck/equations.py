@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fast.checking.tabular_policy import LiftedTable, MarkovTable
-from fast.dynamics.arc_scorer import ArcScorer
+from fast.dynamics.arc_scorer import AbstractScorer, ArcScorer
 from fast.dynamics.attention import Attention
 from fast.dynamics.graph_networks import EdgeScorer, GCNNetwork, TemporalGCNNetwork
 from fast.dynamics.gru import GRU
@@ -25,7 +25,6 @@ from fast.dynamics.min_gru import MinGRU
 from fast.dynamics.residual import ResidualBlock
 from fast.dynamics.rnn import RNN
 from fast.dynamics.rotations import haar_bases, rotation_angles
-from fast.dynamics.scorer import AbstractScorer
 from fast.dynamics.self_reference import SelfReferential
 from fast.dynamics.srwm import SRWM
 from fast.dynamics.wrappers import Reset, Skip

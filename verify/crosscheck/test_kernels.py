@@ -71,7 +71,8 @@ ELSEWHERE = {
     "fast.environments.features": "constants of an environment: test_observations",
     "fast.environments.graphs": "NumPy",
     "fast.schedule": "computes nothing",
-    "fast.environments.coarse": "parts of observe, which is compiled below: test_observations",
+    "fast.environments.encodings.first_of_block": "part of observe, compiled below",
+    "fast.environments.encodings.last_letters": "likewise",
     "fast.environments.uniform_dags": "drawn by random_terminal, which is compiled below",
 }
 

@@ -22,8 +22,7 @@ from fast.environments import (
     WalkEnvironment,
     make_environment,
 )
-from fast.environments.coarse import first_of_block, last_letters
-from fast.environments.encodings import encode_numbers
+from fast.environments.encodings import encode_numbers, first_of_block, last_letters
 from fast.environments.features import SAMPLES, feature_count, feature_norm
 from fast.laws.enumeration import enumerate_environment
 from fast.training.compose import configure
@@ -222,7 +221,7 @@ def same_partition(features: dict[Any, Any], observe: Any) -> bool:
 
 
 @pytest.mark.crosscheck(
-    "fast.environments.coarse.first_of_block", "fast.environments.coarse.last_letters"
+    "fast.environments.encodings.first_of_block", "fast.environments.encodings.last_letters"
 )
 @pytest.mark.parametrize("name", LOOKS)
 def test_states_look_alike_exactly_where_the_reference_says_so(name: str) -> None:

@@ -6,12 +6,14 @@ from xml.etree.ElementTree import Element
 from rich.table import Table
 
 from fast.measure.report import Figures, Report
-from pdai.show.page.chart import number_text
+from pdai.show.page.chart import Chart, Point, Series, figure, number_text
 from pdai.show.page.elements import folded, short, table, tag
 from pdai.show.page.entries import Computed, Entry
+from pdai.show.page.heat_map import heat_map
 from pdai.show.page.laws import state_tables
 from pdai.show.page.lifts import lift_picture
-from pdai.show.page.posteriors import feature_figures
+from pdai.show.plotting import MOST_BARS
+from pdai.show.posterior_plots import edge_matrices
 from pdai.show.tables import contexts_table, expectations_table, report_table
 from reference.certificates.statement import REGIMES, Certificate, Line, small
 
@@ -150,3 +152,28 @@ def _lift(entry: Entry, computed: Computed) -> Sequence[Element]:
     if isinstance(lift, str):
         return heading, tag("p", "It is not drawn: ", lift, ".")
     return heading, lift_picture(lift, entry.name)
+
+
+def feature_figures(entry: Entry) -> list[Element]:
+    """Heat maps of edges, or bars of other features; empty if the target's means are unknown."""
+    every = entry.report.expectations
+    if not every or any(one.target is None for one in every):
+        return []
+    if entry.has_networks:
+        names, target, learned = edge_matrices(every)
+        return [
+            heat_map("Edges: exact posterior", names, target, 1.0),
+            heat_map("Edges: sampler", names, learned, 1.0),
+            heat_map("Sampler minus posterior", names, learned - target, None),
+        ]
+    if len(every) > MOST_BARS:
+        return []
+    bars, marks = [], []
+    for i, one in enumerate(every):
+        assert one.target is not None
+        bars.append(Point(i, one.target, f"target of {one.name}: {number_text(one.target)}"))
+        marks.append(Point(i, one.sampler.mean, f"{one.name}: {number_text(one.sampler.mean)}"))
+    about = "A bar for the expectation under the target, and a mark for that under the sampler."
+    series = [Series(entry.name, entry.number, marks)]
+    names = [short(one.name) for one in every]
+    return [figure(Chart("Expectations", about, "feature", "mean", series, bars=bars, names=names))]
