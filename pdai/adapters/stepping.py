@@ -24,6 +24,8 @@ from reference.user_code import ASKED_AGAIN, LONGEST, asked_again, called
 FLOAT32_ERROR = 2.0**-14
 # A state's key, and whether the trajectory ends in it.
 Node = tuple[Hashable, bool]
+# States of a sum whose moves are made twice.
+MOVED_AGAIN = 1_000
 UNIFORM = "p_B is uniform over parents, as none was given; a learned one may bound TV more closely"
 
 
@@ -106,6 +108,8 @@ class SteppedSampler:
         self.rng = np.random.default_rng(seed)
         self._rewards = LogRewards(problem)
         self._unasked = ASKED_AGAIN
+        # Moves of the first draws, and of the first states of a sum, are made twice.
+        self._is_new = True
         # The library's end of each label.
         self._end_of: dict[Hashable, Hashable] = {}
 
@@ -117,7 +121,7 @@ class SteppedSampler:
             rows = self._forward(states).rows(active)
             action = choose_all(rows, self.rng)
             sums.add_step(sums.log_p_f, rows, action, active)
-            states, ended, back = self.steps.move(states, action, active)
+            states, ended, back = self._move(states, action, active)
             counted = active & np.asarray(back.counts)
             if not np.asarray(back.logits.mask)[counted, np.asarray(back.taken)[counted]].all():
                 raise InputError(
@@ -130,6 +134,7 @@ class SteppedSampler:
                 break
         else:
             raise InputError(f"a trajectory has more than {LONGEST:,} steps: is there a cycle?")
+        self._is_new = False
         return sums.walks(*self._ends(states, drawn=True))
 
     def exact(self, dag: PointedDAG[Any], rewards: Sequence[Fraction], most: int) -> ExactLaw:
@@ -147,7 +152,8 @@ class SteppedSampler:
             logits = self._forward(states)
             exact = [exact_row(row) for row in soft_rows(logits.values, logits.mask).tolist()]
             at, actions = np.nonzero(np.asarray(logits.mask))
-            following, ended, _ = self.steps.move(
+            self._is_new = len(met) <= MOVED_AGAIN
+            following, ended, _ = self._move(
                 self.steps.take(states, at), actions, np.ones(len(at), bool)
             )
             stops = np.asarray(ended).tolist()
@@ -196,6 +202,22 @@ class SteppedSampler:
         tolerance = FLOAT32_ERROR * (1 + np.abs(given))
         rows = zip(labels, given.tolist(), tolerance.tolist(), strict=True)
         return labels, [self._rewards.confirm(*row, "library") for row in rows]
+
+    def _move(self, states: Any, actions: Ints, active: Any) -> tuple[Any, Any, WayBack]:
+        """The moves of the library; raises InputError if one leads elsewhere when made again."""
+        moved = self.steps.move(states, actions, active)
+        if not self._is_new:
+            return moved
+        first, again = (
+            [*zip(self.steps.keys(after), np.asarray(ended).tolist(), strict=True)]
+            for after, ended, _ in (moved, self.steps.move(states, actions, active))
+        )
+        for i in np.flatnonzero(active).tolist():
+            if first[i] != again[i]:
+                state = self.steps.keys(self.steps.take(states, np.array([i])))[0]
+                call = f"the library: action {actions[i]} in {shown(state)}"
+                raise asked_again(call, first[i], again[i])
+        return moved
 
     def _forward(self, states: Any) -> Logits:
         logits: Logits = called("the library", "forward", self.steps.forward, states)

@@ -122,12 +122,24 @@ class Swapped(ForeignGrid):
         return following, ended, back._replace(taken=1 - back.taken)
 
 
+class Slips(ForeignGrid):
+    """A library whose steps are random: one that is meant to go up may go to the right."""
+
+    def move(self, states: Any, actions: Any, active: Any) -> tuple[Any, Any, WayBack]:
+        slips = (actions < 2) & (states < SIDE - 1).all(1) & (RANDOM.random(len(states)) < 0.3)
+        return super().move(states, np.where(slips, 1 - actions, actions), active)
+
+
 test_a_library_that_breaks_its_conventions_is_refused = refuses(
     lambda steps, end, regime: pdai.certify(SteppedSampler(steps, GRID, end), GRID, regime=regime),
     # Rows change with the call or the batch.
     *(
         (steps, cell, regime, "library: the row of .* and asked again")
         for steps in (Dropout(), Centred())
+        for regime in ("E", "Z")
+    ),
+    *(
+        (Slips(), cell, regime, r"library: action \d in \(.* is .* and asked again")
         for regime in ("E", "Z")
     ),
     (Swapped(), cell, "Z", "backward mask forbids a step that was taken"),
