@@ -105,10 +105,7 @@ class _Events(NamedTuple):
         return cls(size, inside, mass, np.tile([1.0, -1.0], len(ABOVE)))
 
     def kappas(self, start: int, log: float) -> Floats:
-        """The bets on the pieces from a start on, each made of what was seen before its piece.
-
-        They are about the best for the level, if an event is as much too likely as those before.
-        """
+        """The bets on the pieces from a start on, about the best by what was seen before each."""
         gap = self.inside - self.size * self.mass
         past = np.cumsum(self.size) - self.size[:, 0] - self.size[0]
         mean = (np.cumsum(gap, 0) - gap) / np.maximum(past, 1.0)[:, None]

@@ -27,10 +27,8 @@ def read_rows(path: Path) -> tuple[list[str] | None, list[list[str]]]:
     object; or an array of NumPy (.npy) with a value or a row for each sample. A list is written as
     Python writes a tuple. On the standard input (`-`), lines of JSON are known by the first, which
     must be a list or an object, and an array by its first bytes. An empty line is an empty row. It
-    is refused between texts, as it may be the empty one.
-
-    Raises:
-        InputError: if the file cannot be read, or breaks the rules of its kind.
+    is refused between texts, as it may be the empty one. Raises InputError for a file that cannot
+    be read.
     """
     is_stream = str(path) == STDIN
     content = sys.stdin.buffer.read() if is_stream else read_file(path, follow=True)

@@ -114,10 +114,7 @@ def stated_log_z(problem: ClosedForm[Any], most_error: float = math.inf) -> Encl
 
 
 class FiniteLaw(Generic[S]):
-    """A law given by rational weights, and exact samples from it, drawn with integers alone.
-
-    The weights of the states are non-negative integers, not all zero, over the denominator.
-    """
+    """A law of states by non-negative integers over a denominator, drawn with integers alone."""
 
     def __init__(
         self, states: Sequence[S], numerators: Iterable[int], denominator: int = 1

@@ -65,13 +65,7 @@ class Lines(Listed[str]):
 
     @classmethod
     def sparse(cls, length: int = 25, step: int = 2, peaks: tuple[int, ...] = PEAKS) -> Self:
-        """The sparse target (fig:linesmodels): 1 at the peaks, 1/1000 elsewhere.
-
-        Args:
-            length: `N`.
-            step: `M`.
-            peaks: the numbers i of the states `q_i` with reward 1.
-        """
+        """The sparse target (fig:linesmodels): 1 at the peaks `q_i`, by i, and 1/1000 elsewhere."""
         check_integer("Lines", "the length N", length, 1)
         for peak in check_list("Lines.sparse", "peaks", peaks):
             check_integer("Lines.sparse", "a peak", peak, 0)

@@ -173,15 +173,7 @@ class StructureLearning(Summed):
         seed: int = 0,
         max_parents: int | None = None,
     ) -> Self:
-        """The posterior given data of a random linear Gaussian network (`random_network`).
-
-        Args:
-            nodes: n, the number of variables.
-            rows: the number of observations.
-            graphs: the law of the graph.
-            seed: seed of graph, coefficients and observations.
-            max_parents: the largest number of parents of a node; no limit by default.
-        """
+        """The posterior given rows of data of a network drawn by `random_network` with a seed."""
         check_size(nodes)
         return cls.gaussian(random_network(nodes, rows, seed, graphs).data, max_parents=max_parents)
 
