@@ -167,10 +167,7 @@ class LaterRows:
     """
 
     def __init__(
-        self,
-        given: Evaluation,
-        activations: Activations,
-        read_outs: Float[Array, "rows d"] | None,
+        self, given: Evaluation, activations: Activations, read_outs: Float[Array, "rows d"] | None
     ):
         environment, trajectories = given.environment, given.trajectories
         rest = between(trajectories, 1, trajectories.actions.shape[1])

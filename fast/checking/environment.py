@@ -79,9 +79,7 @@ class CheckReport(NamedTuple):
 
 
 def check_environment(
-    problem: Problem[Any],
-    environment: AbstractEnvironment[Any],
-    precision: Precision = "float32",
+    problem: Problem[Any], environment: AbstractEnvironment[Any], precision: Precision = "float32"
 ) -> CheckReport:
     """Enumerates a problem and checks an environment against it on every state and edge.
 

@@ -133,9 +133,7 @@ class EdgeScorer(AbstractScorer):
         return (self._zeta(m, n) + self._zeta(n, m)) / 2
 
     def _aggregate(
-        self,
-        states: Float[Array, "*batch nodes inputs"],
-        adjacency: Adjacency,
+        self, states: Float[Array, "*batch nodes inputs"], adjacency: Adjacency
     ) -> Float[Array, "*batch nodes seen"]:
         if self.layer == "graphconv":
             return jnp.concatenate([states, adjacency @ states], -1)

@@ -110,12 +110,7 @@ class LinearMarkov(AbstractMarkovian):
     output: int = eqx.field(static=True)
 
     def __init__(
-        self,
-        features: int,
-        size: int,
-        *,
-        norm: Float[ArrayLike, ""] = 1.0,
-        key: PRNGKeyArray,
+        self, features: int, size: int, *, norm: Float[ArrayLike, ""] = 1.0, key: PRNGKeyArray
     ):
         twin = Linear(features, size, norm=norm, key=key)
         self.a, self.b, self.output = twin.a, twin.b, size

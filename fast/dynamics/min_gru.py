@@ -10,13 +10,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from fast.dynamics.base import Features
 from fast.dynamics.head import Network
-from fast.dynamics.recurrence import (
-    Projected,
-    Vector,
-    VectorRecurrence,
-    check_size,
-    input_weights,
-)
+from fast.dynamics.recurrence import Projected, Vector, VectorRecurrence, check_size, input_weights
 from fast.dynamics.wrappers import CellOptions
 
 

@@ -55,12 +55,7 @@ class ResidualBlock(AbstractDynamics[Latent]):
     output: int = eqx.field(static=True)
 
     def __init__(
-        self,
-        inner: AbstractDynamics[Latent],
-        features: int,
-        *,
-        norm: Norm = 1.0,
-        key: PRNGKeyArray,
+        self, inner: AbstractDynamics[Latent], features: int, *, norm: Norm = 1.0, key: PRNGKeyArray
     ):
         """Draws the weights; the entries of `h` are of order one for features of that norm."""
         d = inner.output

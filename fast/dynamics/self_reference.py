@@ -77,16 +77,12 @@ class SelfReferential(AbstractDynamics[Float[Array, "*batch heads rows d_head"]]
         return jnp.broadcast_to(self.start, (*batch, *self.start.shape))
 
     def advance(
-        self,
-        latent: Float[Array, "*batch heads rows d_head"],
-        observation: Features,
+        self, latent: Float[Array, "*batch heads rows d_head"], observation: Features
     ) -> Float[Array, "*batch heads rows d_head"]:
         return self._updated(latent, self._psi(observation))
 
     def read(
-        self,
-        latent: Float[Array, "*batch heads rows d_head"],
-        observation: Features,
+        self, latent: Float[Array, "*batch heads rows d_head"], observation: Features
     ) -> ReadOut:
         return self._read(latent, self._psi(observation))
 

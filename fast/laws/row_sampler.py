@@ -16,13 +16,7 @@ import numpy as np
 
 from fast.environments import AbstractEnvironment
 from fast.environments.interface import encode_all
-from fast.laws.enumeration import (
-    Floats,
-    Ints,
-    Precision,
-    decode_all,
-    log_reward_tolerance,
-)
+from fast.laws.enumeration import Floats, Ints, Precision, decode_all, log_reward_tolerance
 from fast.laws.walk import policy_step, to_float64
 from fast.policies.policy import Policy
 from fast.sampling.trajectories import repeat

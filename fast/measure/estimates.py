@@ -234,10 +234,7 @@ def drawn_batches(
 
 
 def exact_terminals(
-    environment: AbstractEnvironment[Any],
-    closed_form: ClosedForm[Hashable],
-    count: int,
-    seed: int,
+    environment: AbstractEnvironment[Any], closed_form: ClosedForm[Hashable], count: int, seed: int
 ) -> Any:
     """A batch of independent samples of the target."""
     states = map(environment.encode, closed_form.sample(count, seed))

@@ -65,9 +65,7 @@ def check_tables(folder: Path, environment: AbstractEnvironment[Any] | Contexts)
         )
 
 
-def load_trained(
-    config: TrainConfig,
-) -> tuple[AbstractEnvironment[Any] | Contexts, TrainState]:
+def load_trained(config: TrainConfig) -> tuple[AbstractEnvironment[Any] | Contexts, TrainState]:
     """The input of a run's training and its last saved state, without enumerating anything.
 
     Call it, and use the result, inside `arithmetic`. Raises InputError if there is no checkpoint,

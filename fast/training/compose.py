@@ -12,15 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fast.parts import (
-    CHOICES,
-    DEFAULTS,
-    Chosen,
-    choose,
-    name_of_part,
-    option_names,
-    own_part,
-)
+from fast.parts import CHOICES, DEFAULTS, Chosen, choose, name_of_part, option_names, own_part
 from fast.tasks import TASKS, Task
 from fast.training.options import Factors, OptimiserOptions, RunOptions, SamplingOptions
 from reference.arguments import build, require

@@ -87,10 +87,7 @@ class Method(ABC):
     purposes: ClassVar[tuple[str, ...]] = ("policy", "samples", "log_z")
 
     def __init__(
-        self,
-        config: TrainConfig,
-        frozen: FrozenSamplers = NO_SAMPLERS,
-        platform: str | None = None,
+        self, config: TrainConfig, frozen: FrozenSamplers = NO_SAMPLERS, platform: str | None = None
     ):
         self.config, self.frozen = config, frozen
         self.schedule = schedule_for(platform, seeds=config.run.seeds)

@@ -14,10 +14,7 @@ State = tuple[Any, bool]
 
 
 def sampler(
-    agent: Any,
-    problem: Any = None,
-    label: Callable[[Any], Hashable] | None = None,
-    seed: int = 0,
+    agent: Any, problem: Any = None, label: Callable[[Any], Hashable] | None = None, seed: int = 0
 ) -> SteppedSampler:
     """A gflownet sampler on a discrete environment, to be certified.
 

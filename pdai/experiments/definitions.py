@@ -10,15 +10,7 @@ from typing import Any
 
 from fast.training.compose import TrainConfig, configure
 from pdai.distributed.plan import DIRECT, KINDS
-from pdai.experiments.base import (
-    LEAST,
-    LEAST_LOSS,
-    LIKELIEST,
-    Cell,
-    Experiment,
-    Quoted,
-    cells,
-)
+from pdai.experiments.base import LEAST, LEAST_LOSS, LIKELIEST, Cell, Experiment, Quoted, cells
 from pdai.experiments.chains import Chain
 from reference.errors import InputError
 from reference.files import kind_of, parsed_json, read_file

@@ -7,14 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from pdai.experiments.base import (
-    BEST,
-    FORMS,
-    LEAST,
-    LEAST_LOSS,
-    LIKELIEST,
-    MARKOVIAN,
-)
+from pdai.experiments.base import BEST, FORMS, LEAST, LEAST_LOSS, LIKELIEST, MARKOVIAN
 from pdai.experiments.frames import Results
 from pdai.experiments.tables import claimed, markdown
 from pdai.experiments.values import in_metric
@@ -178,10 +171,7 @@ def _ours(results: Results, row: str) -> list[str]:
 
     others = [name for name in FORMS if name not in experiment.compared]
     forms = [name for name in others if name in experiment.models]
-    return [
-        " / ".join(map(shown, experiment.compared)),
-        " / ".join(map(shown, forms)) or "-",
-    ]
+    return [" / ".join(map(shown, experiment.compared)), " / ".join(map(shown, forms)) or "-"]
 
 
 def six6_chains(_: Sequence[Results]) -> str:

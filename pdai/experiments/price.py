@@ -23,14 +23,7 @@ from fast.training.compose import TrainConfig
 from pdai.experiments import minors, relaxation
 from pdai.experiments.base import MARKOVIAN
 from pdai.experiments.definitions import FOLDER, PRICES, SHOWN_DIGITS, outwards
-from pdai.experiments.floors import (
-    SPLITS,
-    STARTS,
-    observation,
-    rounded,
-    settings,
-    target_of,
-)
+from pdai.experiments.floors import SPLITS, STARTS, observation, rounded, settings, target_of
 from pdai.experiments.minimisers import LOSSES, Landscape, LossName, Minimum, minimum
 from pdai.experiments.nearest import nearest
 from pdai.experiments.results import RESULTS, load

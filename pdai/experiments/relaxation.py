@@ -109,10 +109,7 @@ class _Programme:
         first, second = first[kept], second[kept]
         number = np.arange(len(first))
         pairs = csr_array(
-            (
-                np.r_[least[second], -most[first]],
-                (np.r_[number, number], np.r_[first, second]),
-            ),
+            (np.r_[least[second], -most[first]], (np.r_[number, number], np.r_[first, second])),
             shape=(len(first), edges),
         )
         ties = vstack([above, below, pairs], "csr")

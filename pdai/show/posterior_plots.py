@@ -111,10 +111,7 @@ def _best_graphs(run: Stored) -> list[tuple[list[tuple[int, int]], str]]:
         share = math.exp(log_float(problem.reward(best)) - run.report.log_z)
         return [(list(best.edges), f"most probable graph: posterior {_near(share)}")]
     return [
-        (
-            _edges(labels[x]),
-            f"posterior {_near(run.target[x])}, sampler {_near(run.learned[x])}",
-        )
+        (_edges(labels[x]), f"posterior {_near(run.target[x])}, sampler {_near(run.learned[x])}")
         for x in np.argsort(-run.target, kind="stable")[:PANELS]
     ]
 

@@ -11,14 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fast.measure.contexts import HELD_OUT
-from fast.measure.report import (
-    FCS_BATCHES,
-    FCS_SIZE,
-    MEAN_BEST,
-    Expectation,
-    Figures,
-    Report,
-)
+from fast.measure.report import FCS_BATCHES, FCS_SIZE, MEAN_BEST, Expectation, Figures, Report
 from fast.runs.audit import Audit
 from pdai.distributed.comparison import Comparison
 from pdai.distributed.plan import DIRECT
