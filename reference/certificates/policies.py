@@ -54,9 +54,13 @@ class Row(NamedTuple):
         return repr(dict(zip(self.others, self.values, strict=True)))
 
     def near(self, other: "Row") -> bool:
-        """True if another row equals this one, up to the rounding of another batch."""
-        pairs = zip(self.values, other.values, strict=True)
-        return all(abs(a - b) <= BATCH_ROUNDING for a, b in pairs)
+        """True if another row equals this one, up to the rounding of another batch.
+
+        Equal states may list their children in other orders, as sets do.
+        """
+        row = dict(zip(self.others, self.values, strict=True))
+        pairs = zip(other.others, other.values, strict=True)
+        return all(abs(row.get(child, math.inf) - p) <= BATCH_ROUNDING for child, p in pairs)
 
 
 class ForwardRows:

@@ -107,6 +107,15 @@ def test_rows_that_tell_equal_states_apart_are_refused() -> None:
     even = lambda s: [0.9, 0.1] if s.letters == "b" else [0.5, 0.5]  # noqa: E731
     assert pdai.certify(even, bags).regime == "E"
 
+    # The order of children may be that of a set, in which equal ones differ.
+    turned = other(
+        initial=Bag(""),
+        children=lambda p, s: bags.children(s)[:: -1 if s.last == "b" else 1],
+        reward=lambda p, x: 1,
+    )
+    by_child = lambda s: dict(zip(bags.children(s), [0.9, 0.1], strict=True))  # noqa: E731
+    assert pdai.certify(by_child, turned).tv == pdai.certify(by_child, bags).tv
+
 
 class Wrapped:
     """An object of one's own around a run, whose draws are not the run's."""
