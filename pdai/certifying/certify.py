@@ -1,6 +1,7 @@
 """`pdai.certify`: the total variation of any sampler to its target."""
 
 import inspect
+import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -37,6 +38,7 @@ from reference.certificates.features import (
     sample_lines,
 )
 from reference.certificates.histograms import random_order
+from reference.certificates.importance import Walks
 from reference.certificates.inputs import FILES, STDIN
 from reference.certificates.kept import KeptDraws
 from reference.certificates.laws import law_of
@@ -456,12 +458,19 @@ def _sampled(
     if features is not None:
         # Kept draws have the features in place of the terminal states, as pairs.
         means = FeatureMeans(features if options.keep is None else dict)
-        draws.watch = means.add
+    draws.watch = partial(_watch, options, draws, means)
     budget = options.budget
     if isinstance(sampler, Recorded):
         # They were drawn already: a narrower interval costs nothing.
         budget = budget._replace(width=0.0, samples=len(sampler.terminals))
+    begun = time.monotonic()
     result = known.bound(sampler, level=options.level, budget=budget, draws=draws)
+    is_late = time.monotonic() - begun > budget.seconds and result.samples < budget.samples
+    if is_late and result.interval.width > budget.width:
+        notes.append(
+            f"drawing ended after {budget.seconds:g} s: with more (--seconds) the interval is "
+            "narrower"
+        )
     lines = [*known.lines, *result.lines]
     if means is not None:
         true_means = None if known_means is None else known_means()
@@ -484,6 +493,13 @@ def _sampled(
         _alone(source, source.ends, interval, options.level)
     summary = interval, of, options.level, result.samples
     return Certificate(known.regime, *summary, lines, notes)
+
+
+def _watch(options: CertifyOptions, draws: Draws, means: FeatureMeans | None, walks: Walks) -> None:
+    """Receives each block of trajectories."""
+    options.drawn(draws.count)
+    if means is not None:
+        means.add(walks)
 
 
 def _alone(

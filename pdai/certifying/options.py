@@ -157,6 +157,9 @@ class CertifyOptions:
             check_output(Path(self.certificate))
         return options
 
+    def drawn(self, count: int) -> None:
+        """Receives the number of trajectories drawn so far; a command prints it."""
+
     @property
     def budget(self) -> Budget:
         """The limits at which drawing stops."""

@@ -49,6 +49,12 @@ class RunSource(SamplerSource):
         self.context = run.context
         super().__init__(str(folder) + (run.context and f", context {run.context}"), target)
         self.notes = [NETWORK]
+        first, seeds = self.config.run.seed, self.config.run.seeds
+        if seeds > 1:
+            self.notes.append(
+                f"seed {first + self.row}, of the run's seeds {first} to {first + seeds - 1}: "
+                "--run-seed takes another"
+            )
         if stands := unfinished(run.state, self.config.optimiser.steps):
             self.notes.append(f"the run is at {stands}")
         if changed := "; ".join(changed_parts(folder)):

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -13,13 +14,17 @@ import tyro
 from pdai.certifying.options import CertifyOptions
 from pdai.certifying.power import power
 from pdai.commands import Accepting
-from pdai.commands.tables import say, show_rows
+from pdai.commands.tables import Seldom, say, show_rows
 from reference.certificates.statement import REGIMES, Certificate
 from reference.errors import InputError
 from reference.files import check_output, replace_file
 
 # The exit code of --fail-above where neither side is certain.
 UNDECIDED = 2
+# What each exit code says.
+WORDS = ("TV is at most that", "TV is above", "undecided")
+# Lines about features that are printed, as many as those of 24 features.
+MOST_LINES = 72
 
 
 @dataclass(frozen=True)
@@ -95,15 +100,32 @@ class Certify(CertifyOptions, Accepting):
             low, high = made.interval
             # TV of trajectories is an upper bound alone of that of terminals.
             above = low > self.fail_above and made.of == "terminals"
-            sys.exit(0 if high <= self.fail_above else 1 if above else UNDECIDED)
+            code = 0 if high <= self.fail_above else 1 if above else UNDECIDED
+            print(f"--fail-above {self.fail_above:g}: {WORDS[code]}", file=sys.stderr)
+            sys.exit(code)
+
+    @cached_property
+    def _said(self) -> Seldom:
+        return Seldom()
+
+    def drawn(self, count: int) -> None:
+        """Says on stderr how many trajectories were drawn, now and then."""
+        self._said(
+            f"{count:,} trajectories drawn; until the interval is {self.width:g} wide, "
+            f"{self.samples:,} are drawn or {self.seconds:g} s have passed"
+        )
 
     def _show(self, made: Certificate) -> None:
         """Prints the report and its notes."""
         (name, verdict), *others = made.report.items()
+        features = [name for name, _ in others if ": sampler" in name or ": target" in name]
+        left_out = {*features[MOST_LINES:]}
+        others = [row for row in others if row[0] not in left_out]
         rows = {"regime": f"{made.regime}: {REGIMES[made.regime]}", **dict(others)}
         if made.level:
             rows |= {"level of each bound": f"{made.level:g}", "samples": f"{made.samples:,}"}
-        show_rows(f"{name} {verdict}: {made.name}", rows)
+        farthest = f"{len(left_out)} lines of the nearest features are left out: --json has all"
+        show_rows(f"{name} {verdict}: {made.name}", rows, farthest if left_out else "")
         for note in made.notes:
             say(f"- {note}")
 

@@ -1,14 +1,13 @@
 """`pdai posterior`."""
 
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import tyro
 
-from pdai.commands.tables import say, show, show_rows
+from pdai.commands.tables import Seldom, say, show, show_rows
 from reference.errors import InputError, check_integer, check_seed, printable
 from reference.problems.network_scores import Score
 
@@ -17,19 +16,6 @@ if TYPE_CHECKING:
 
 # Rows of a table that are printed; files have all.
 MOST_ROWS = 20
-
-
-class Lines:
-    """Lines on stderr about a long sum, at most one in five seconds."""
-
-    def __init__(self) -> None:
-        self.at = time.monotonic()
-
-    def __call__(self, share: float, word: str) -> None:
-        """Prints a line, if the last one is old."""
-        if time.monotonic() > self.at + 5:
-            self.at = time.monotonic()
-            print(f"{word}: {share:.0%} of the terms", file=sys.stderr, flush=True)
 
 
 @dataclass(frozen=True)
@@ -87,6 +73,7 @@ class ExactPosterior:
             raise InputError(f"draws is {self.draws}, but there is no folder for them: add --out")
         if self.out is not None:
             check_free(self.out)
+        said = Seldom()
         answer = posterior(
             self.data,
             self.outcome,
@@ -95,7 +82,7 @@ class ExactPosterior:
             forbid=self.forbid,
             require=self.require,
             prior=self.prior,
-            progress=Lines(),
+            progress=lambda share, word: said(f"{word}: {share:.0%} of the terms"),
         )
         if self.paths and not isinstance(answer, GraphAnswer):
             raise InputError("--paths is for graphs, and there is an outcome: leave one out")

@@ -1,5 +1,7 @@
 """Tables and lines that commands print, in which names are neither markup nor escape codes."""
 
+import sys
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +11,19 @@ from reference.errors import printable
 def say(text: object) -> None:
     """Prints a line, such as one with the path of a file, to stdout."""
     print(printable(str(text)))
+
+
+class Seldom:
+    """Lines on stderr about something that takes long, at most one in five seconds."""
+
+    def __init__(self) -> None:
+        self.at = time.monotonic()
+
+    def __call__(self, line: str) -> None:
+        """Prints a line, if the last one is old."""
+        if time.monotonic() > self.at + 5:
+            self.at = time.monotonic()
+            print(line, file=sys.stderr, flush=True)
 
 
 def show_rows(title: str, rows: Mapping[str, str], caption: str = "") -> None:

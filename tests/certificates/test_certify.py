@@ -171,6 +171,9 @@ def test_without_z_no_closeness_is_claimed() -> None:
     known = pdai.certify(half, Words, samples=4_096, max_states=5, log_z=math.log(20))
     assert known.regime == "Z"
     assert known.interval.low <= Fraction(3, 20) <= known.interval.high
+    late = pdai.certify(half, Words, max_states=5, log_z=math.log(20), seconds=0)
+    ended = [any("drawing ended after" in note for note in each.notes) for each in (known, late)]
+    assert ended == [False, True]
 
 
 def test_expectations_are_exact_or_widened_by_the_distance() -> None:

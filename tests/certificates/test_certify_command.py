@@ -64,7 +64,18 @@ def test_a_distance_of_trajectories_alone_does_not_exceed_a_limit(here: Path) ->
     """One terminal is drawn rightly whichever way: TV of the two ways is 0.499."""
     ask = ("certify", "certified_module:one_way", "--problem", "certified_module:Two")
     answer(*ask, "--fail-above", "0.1", cwd=here, expect=0)
-    answer(*ask, "--fail-above", "0.1", "--regime", "Z", cwd=here, expect=2)
+    said = answer(*ask, "--fail-above", "0.1", "--regime", "Z", cwd=here, expect=2)
+    assert "--fail-above 0.1: undecided" in said.stderr
+
+
+def test_the_nearest_of_many_features_are_counted_and_not_printed(here: Path) -> None:
+    many = 'many = lambda x: {f"f{i}": float(x.coordinates[0] == i) for i in range(40)}'
+    (here / "many.py").write_text(many)
+    printed = answer(*POLICY, "--features", "many:many", cwd=here).stdout
+    assert printed.count(": sampler") == printed.count(": target") == 36
+    assert "8 lines of the nearest features are left out" in " ".join(printed.split())
+    stored = json.loads(answer(*POLICY, "--features", "many:many", "--json", cwd=here).stdout)
+    assert sum(": sampler" in line["name"] for line in stored["lines"]) == 40
 
 
 def test_everything_that_is_known_is_printed_and_written(here: Path) -> None:
