@@ -15,6 +15,9 @@ TRAIN = {
     *("sympy", "matplotlib", "pytest", "hypothesis"),
 }
 
+# The most names that a message lists beside the one that is near.
+MOST_NAMES = 30
+
 
 class InputError(ValueError):
     """Input that breaks a rule; the message names the object, the value, the rule and the fix.
@@ -132,10 +135,11 @@ def check_hashable(what: str, value: object) -> None:
 
 
 def no_such(kind: str, word: str, known: Iterable[str]) -> str:
-    """A "there is no X" message with the nearest name and all names."""
+    """A "there is no X" message with the nearest name, and all if there are few or none is near."""
     names = list(known)
-    meant = nearest(word, names) or "."
-    return f"there is no {kind} {shown(word)}{meant} There are {', '.join(names)}"
+    meant = nearest(word, names)
+    all_names = "" if meant and len(names) > MOST_NAMES else f" There are {', '.join(names)}"
+    return f"there is no {kind} {shown(word)}{meant or '.'}{all_names}"
 
 
 def nearest(word: object, known: Iterable[str]) -> str:

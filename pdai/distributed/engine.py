@@ -67,7 +67,7 @@ def bring_to_end(
     Each is yielded as it ends, except those that never began because one that they read failed.
     """
     waiting, running = dict(tasks), dict[Future[Any], str]()
-    lost, succeeded = Counter[str](), set[str]()
+    lost, succeeded, said = Counter[str](), set[str](), ""
     try:
         while True:
             for name in [n for n, task in waiting.items() if succeeded >= set(task.after)]:
@@ -100,8 +100,9 @@ def bring_to_end(
                 except Exception as error:
                     ended = Ended(name, error=error)
                 yield ended
-            if not done:
-                say(_progress({name: tasks[name] for name in running.values()}))
+            line = _progress({name: tasks[name] for name in running.values()})
+            if not done and line != said:
+                say(said := line)
     finally:
         # After Ctrl-C, or if the caller reads no further tasks.
         for future in running:

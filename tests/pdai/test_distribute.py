@@ -576,14 +576,20 @@ def test_how_far_tasks_are_is_said_meanwhile(
         said.append(line)
         heard.set()
 
+    def wait_and_go_on(seconds: float) -> bool:
+        # Several times more, when there is nothing new to say.
+        time.sleep(0.1)
+        return heard.wait(seconds)
+
     tasks = {
-        "first": Task(heard.wait, 60, {tmp_path: 600, tmp_path / "none": 900}),
+        "first": Task(wait_and_go_on, 60, {tmp_path: 600, tmp_path / "none": 900}),
         "second": Task(abs, -1, {tmp_path / "none": 600}),
         "third": Task(abs, -2, {}, after=("second",)),
     }
     with ThreadPoolExecutor(1) as executor:
         ended = list(bring_to_end(tasks, executor, say))
     assert said[0] == "first 300/1,500  1 to begin"
+    assert len(said) == len(set(said))
     assert sorted((end.name, end.result) for end in ended) == [
         ("first", True), ("second", 1), ("third", 2)
     ]  # fmt: skip
