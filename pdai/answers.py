@@ -25,6 +25,8 @@ from reference.problems.variables import VariableSelection
 Columns = dict[str, list[Any]]
 # Up to here paths take seconds.
 MOST_FOR_PATHS = 16
+# The most pairs of columns that the answer in words names.
+MOST_PAIRS = 16
 FORMULAS = {
     "bge": "BGe: Gaussian, columns moved and scaled to mean 0 and variance 1",
     "bdeu": "BDeu: categories, equivalent sample size 1",
@@ -265,7 +267,9 @@ class GraphAnswer(Answer):
             f"{sure} of {len(either)} pairs of columns are joined by an edge with a probability "
             f"above 0.95, {open_pairs} are undecided (0.05 to 0.95)."
         ]
-        for p, u, v in sorted(either, reverse=True)[:3]:
+        # All that the first sentence counts, so that none is left to be looked for.
+        named = min(max(3, sure + open_pairs), MOST_PAIRS)
+        for p, u, v in sorted(either, reverse=True)[:named]:
             a, b = (u, v) if edges[u, v] >= edges[v, u] else (v, u)
             sentences.append(
                 f"{names[a]} -> {names[b]} has probability {small(edges[a, b], digits=3)}, "

@@ -90,6 +90,9 @@ def test_edges_paths_and_best_graphs_are_those_of_all_graphs(
     assert [one.probability for one in best] == pytest.approx(most, rel=1e-9)
     assert len({one.graph for one in best}) == len(best)
     assert all(float(law[g.parents] / total) == pytest.approx(p) for g, p in best)
+    # All pairs that the first sentence counts are named, and a few in any case.
+    either = (answer.edges + answer.edges.T).to_numpy()[np.triu_indices(nodes, 1)]
+    assert len(answer.words()) == 2 + max(min(3, len(either)), (either >= 0.05).sum())
 
 
 def test_rules_of_edges_condition_the_law_on_the_graphs_that_keep_to_them(tmp_path: Path) -> None:
