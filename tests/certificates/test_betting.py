@@ -13,13 +13,7 @@ import pytest
 import pdai
 from reference import RATIONAL, BackwardPolicy, ForwardPolicy, InputError, PointedDAG
 from reference.bounds import residual_spread
-from reference.certificates.bare import (
-    _Events,
-    against_law,
-    against_samples,
-    bound_by_events,
-    cuts,
-)
+from reference.certificates.bare import _Events, against_law, against_samples, bound_by_events, cuts
 from reference.certificates.betting import BETS, Interval, LowerMean, MeanInterval, log_capital
 from reference.certificates.collisions import collision_bound, split
 from reference.certificates.features import FeatureMeans

@@ -14,14 +14,7 @@ import numpy as np
 import pytest
 
 from fast.laws.exact_policy import exact_policy
-from reference import (
-    RATIONAL,
-    ForwardPolicy,
-    History,
-    enumerate_dag,
-    enumerate_rewards,
-    lift,
-)
+from reference import RATIONAL, ForwardPolicy, History, enumerate_dag, enumerate_rewards, lift
 from reference.certificates import (
     CertifiedSampler,
     Claim,

@@ -284,11 +284,7 @@ REFUSED: list[tuple[dict[str, str], str, str]] = [
         "f.cnf",
         "line 2 is .*, but must be one weight for each literal",
     ),
-    (
-        {"l.csv": "1,2\n01,3\n-1,1\n"},
-        "l.csv --solutions formula.cnf",
-        "the literal 1 has two weights",
-    ),
+    ({"l.csv": "1,2\n01,3\n-1,1\n"}, "l.csv --solutions formula.cnf", "literal 1 has two weights"),
     ({"l.csv": f"a,0.{MANY}\n"}, "l.csv", "must be a decimal number"),
     ({"s.csv": f"1 2 {MANY}\n"}, "circuit.nnf", "is no solution of"),
     ({"l.csv": "1 2 3,1\n"}, "l.csv --fail-above nan", "fail_above is nan"),

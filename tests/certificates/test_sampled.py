@@ -13,13 +13,7 @@ import pytest
 
 import pdai
 from pdai.certifying.proofs import bare_proof
-from reference.certificates import (
-    Sample,
-    check_bare,
-    check_samples,
-    write_bare,
-    write_samples,
-)
+from reference.certificates import Sample, check_bare, check_samples, write_bare, write_samples
 from reference.certificates.betting import Interval
 from reference.certificates.refuted import OTHER, BareHeader, open_bare
 from reference.certificates.rows import exact_entry, exact_row

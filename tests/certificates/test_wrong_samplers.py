@@ -107,10 +107,7 @@ WRONG: dict[str, tuple[Any, dict[str, Any]]] = {
         lambda s: {c: float(np.float16(p)) + 1e-3 for c, p in RIGHT(s).items()},
         {},
     ),
-    "logits taken for probabilities": (
-        lambda s: {c: math.log(p) for c, p in RIGHT(s).items()},
-        {},
-    ),
+    "logits taken for probabilities": (lambda s: {c: math.log(p) for c, p in RIGHT(s).items()}, {}),
     "NaN at one state": (undefined, {}),
     "a child that is none": (lambda s: {**RIGHT(s), PROBLEM.initial: 0.0}, {}),
 }

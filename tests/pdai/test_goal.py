@@ -85,16 +85,7 @@ def test_the_command_prints_the_rounds_and_fails_if_time_is_over(tmp_path: Path)
         ),
         (
             [record(n, n - 1, 0.4, table_rows=9, anneal=1, order="fixed") for n in (1, 2)],
-            (
-                0,
-                {
-                    "table_rows": 9,
-                    "anneal": 1,
-                    "order": "fixed",
-                    "batch": 32,
-                    "parameters": 8_000,
-                },
-            ),
+            (0, {"table_rows": 9, "anneal": 1, "order": "fixed", "batch": 32, "parameters": 8_000}),
         ),
     ],
 )

@@ -34,10 +34,7 @@ SMALL: dict[str, Any] = {"batch": 8, "steps": 200, "evaluations": 2}
 RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "one": ("lines", {"length": 3, "dynamics": "markov", "parameters": 0, "seeds": 2}),
     "two": ("lines", {"length": 3, "dynamics": "rnn", "parameters": 0, "latent_size": 4}),
-    "grid": (
-        "grid",
-        {"side": 2, "dynamics": "markov", "parameters": 0, "loss": "log_variance"},
-    ),
+    "grid": ("grid", {"side": 2, "dynamics": "markov", "parameters": 0, "loss": "log_variance"}),
 }
 # How many lines the name of a loss takes in the overview.
 LINES = """

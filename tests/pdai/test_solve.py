@@ -358,10 +358,7 @@ test_bad_input_in_python = refuses(
     (lambda: solve(Fork(), max_states=0), "max_states"),
     (lambda: by_form(Bounded()), r"Bounded: log_z\(\) is 2.30\d*, but .* Enclosure"),
     (lambda: by_form(Coins(bias=0.5)), "probability .* by R / Z: make reward"),
-    (
-        lambda: by_form(Coins(off=0.01)),
-        r"log_z\(\) is 10.99.* all rewards of the problem sum to a log Z of 10.98",
-    ),
+    (lambda: by_form(Coins(off=0.01)), r"log_z\(\) is 10.99.* rewards .* sum to a log Z of 10.98"),
     (lambda: by_form(Coins(more="1")), "sum to 1.8.*, more than 1: make reward"),
     (lambda: by_form(Coins(more="2")), "sample of Coins has '.*2', which is none of"),
     (lambda: by_form(Coins(40, off=-30)), "sum to .*, more than 1: make reward"),
@@ -374,10 +371,7 @@ test_bad_input_in_python = refuses(
             (lambda s, n, seed: [x[1:] for x in Coins.sample(s, n, seed)], ": .* not terminal"),
         )
     ),
-    (
-        lambda: by_form(coins(log_z=lambda s: Enclosure(40 * math.log(3), 0.1))),
-        "with an error from 0 to 1e-06",
-    ),
+    (lambda: by_form(coins(log_z=lambda s: Enclosure(40 * math.log(3), 0.1))), "from 0 to 1e-06"),
     (
         lambda: solve(type("Other", (Sets,), {"reward": lambda s, x: 1 + x.members[0]}).random()),
         "Other has reward of its own, but log_z and sample of Sets, for which the target is",

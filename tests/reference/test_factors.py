@@ -136,12 +136,7 @@ def test_a_problem_of_ones_own_splits() -> None:
 
 test_parts_that_multiply_to_another_reward_are_refused = refuses(
     check_product,
-    (
-        Coins(prior=2),
-        2,
-        100,
-        "Coins in 2 parts.* by 0 at 'tt', and by 1.38629 at 'hh', but",
-    ),
+    (Coins(prior=2), 2, 100, "Coins in 2 parts.* by 0 at 'tt', and by 1.38629 at 'hh', but"),
     # Too many states to list.
     (Coins((2,) * 12, prior=2), 2, 100, "Coins in 2 parts: .* such as a prior, into one part"),
 )

@@ -74,8 +74,7 @@ def test_labels_follow_the_likelihood_of_hidden_weights() -> None:
 
 @pytest.mark.parametrize("block", [5, 25, 10_000])
 @pytest.mark.parametrize(
-    ("comparisons", "dimension", "bound"),
-    [(1, 1, 2), (40, 2, 2), (25, 4, 2), (9, 6, 1)],
+    ("comparisons", "dimension", "bound"), [(1, 1, 2), (40, 2, 2), (25, 4, 2), (9, 6, 1)]
 )
 def test_log_z_encloses_the_enumerated_one(
     monkeypatch: pytest.MonkeyPatch, comparisons: int, dimension: int, bound: int, block: int
