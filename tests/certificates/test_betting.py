@@ -346,9 +346,8 @@ def test_events_and_each_bound_from_above_share_the_level() -> None:
     parts = split(np.array([0, 0, 0, 1] * 500), 2)
     noise = 1 / math.sqrt(2_000) / 2 + math.sqrt(math.log(4 / LEVEL) / 4_000)
     result, lines = against_law(samples, TARGET, LEVEL)
-    pieces = [
-        np.bincount(x, minlength=2) for x in np.split(np.array([0, 0, 0, 1] * 500), cuts(2_000))
-    ]
+    split_up = np.split(np.array([0, 0, 0, 1] * 500), cuts(2_000))
+    pieces = [np.bincount(piece, minlength=2) for piece in split_up]
     least = bound_by_events(pieces, np.array([0.5, 0.5]), LEVEL / 2)
     by_parts = collision_bound(parts, np.array([0.5, 0.5]), LEVEL / 4)
     assert result == pytest.approx((least, min(0.25 + noise, by_parts)), rel=1e-9)

@@ -280,9 +280,7 @@ def test_what_cannot_be_written_is_one_error(path: Path, changed: Any, message: 
     assert not list(path.parent.iterdir())
 
 
-def test_unrelated_denominators_ask_for_a_scale(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unrelated_denominators_need_a_scale(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     forward = ForwardPolicy.from_weights(SMALL, RATIONAL, [1, 2, 1, 4, 1, 6])
     arguments = (path, forward, ONES)
     # 3, 5 and 7 have the least common multiple 105, of 7 bits.

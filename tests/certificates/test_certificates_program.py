@@ -118,9 +118,8 @@ def test_program_on_random_histories_and_bounds(checker: Path, path: Path) -> No
         tv = tv_by_trajectories(forward, rewards)
         states = lifted_states(lifted)
         for relation, scale in product(("<=", ">="), (None, 10**9, 10**30)):
-            made = write_certificate(
-                path, forward, rewards, states=states, claim=relation, scale=scale
-            )
+            asked = {"states": states, "claim": relation, "scale": scale}
+            made = write_certificate(path, forward, rewards, **asked)
             assert made.holds(tv, tv)
             assert abs(made.value - tv) <= Fraction(1, 10**6)
             assert both(checker, path, path.read_text()) == "accepted"
@@ -210,9 +209,8 @@ def test_control_mutants_of_the_sampler_are_caught(name: str, tmp_path: Path) ->
 @needs_ocaml
 def test_the_program_says_when_bits_run_out(checker: Path, path: Path) -> None:
     path.write_text(GOOD)
-    run = subprocess.run(
-        [checker, "--sample", "3", path, "-"], input=b"", capture_output=True, check=False
-    )
+    ask = [checker, "--sample", "3", path, "-"]
+    run = subprocess.run(ask, input=b"", capture_output=True, check=False)
     assert (run.returncode, run.stdout) == (2, b"")
     assert run.stderr == b"the bits end in draw 1\n"
     path.write_text(GOOD.replace("TV = 1 10", "TV = 0 1"))

@@ -309,9 +309,7 @@ def test_certificates_show_themselves_and_small_numbers_as_small_ones() -> None:
 
 
 @pytest.mark.parametrize("name", ["state", "history"])
-def test_the_certificate_file_is_accepted_and_a_changed_number_is_not(
-    name: str, path: Path
-) -> None:
+def test_the_certificate_file_is_accepted_and_a_changed_one_is_not(name: str, path: Path) -> None:
     sampler, options = CASES[name]
     result = pdai.certify(sampler, GRID, certificate=path, **options)
     assert check_certificate(path).accepted

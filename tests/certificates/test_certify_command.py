@@ -183,7 +183,7 @@ def test_half_a_character_can_be_written_in_a_table() -> None:
     assert b"\n\\udcff,0.0" in sample_table(samples, "csv")
 
 
-def test_ends_of_chains_are_written_without_the_probabilities_of_the_sampler(
+def test_ends_of_chains_are_written_without_probabilities_of_the_sampler(
     tmp_path: Path,
 ) -> None:
     """As recorded trajectories, they refuted the right log Z."""

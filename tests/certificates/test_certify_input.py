@@ -617,7 +617,7 @@ def test_a_graph_without_end_is_refused_before_it_fills_the_memory(
         enumerate_dag(other(initial=initial, children=children))
 
 
-def test_an_enumeration_ends_when_its_time_or_memory_is_used_up(
+def test_an_enumeration_ends_with_its_time_or_memory(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(base, "MAX_SECONDS", -1.0)

@@ -405,14 +405,12 @@ def test_features_of_samples_are_compared_with_those_of_the_law() -> None:
     assert made.value("is a: target") == Fraction(1, 4)
     assert made.value("place: target") == Fraction(5, 8)
     mean = MeanInterval()
-    mean.add(
-        np.array([float(x == "a") for x in values]), np.array([float(x in "ad") for x in values])
-    )
+    mean.add(*(np.array([float(x in one) for x in values]) for one in ("a", "ad")))
     assert made.value("is a: sampler") == pytest.approx(mean.interval(made.level / 2), rel=1e-9)
     assert not any("not used" in note for note in made.notes)
 
 
-def test_no_right_sampler_is_refused_whenever_looking_stops(
+def test_no_right_sampler_is_refused_whenever_one_stops(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A loose level, many looks, and whoever looks stops at the first that refuses."""
@@ -420,9 +418,8 @@ def test_no_right_sampler_is_refused_whenever_looking_stops(
     rng, refused = np.random.default_rng(0), 0
     for _ in range(25):
         try:
-            assert_law(
-                lambda size: rng.choice([*"abcc"], size), FAIR, within=1e-6, level=0.2, most=640
-            )
+            right = lambda size: rng.choice([*"abcc"], size)  # noqa: E731
+            assert_law(right, FAIR, within=1e-6, level=0.2, most=640)
         except AssertionError as error:
             refused += "another law" in str(error)
     assert refused <= 0.2 * 25

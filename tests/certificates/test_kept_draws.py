@@ -124,9 +124,7 @@ def test_a_certificate_that_is_cut_off_goes_on_to_the_same_numbers(
     'default_rng([self.seed, 0, kind == "backward"])',
 )
 @pytest.mark.parametrize(("regime", "blocks"), [("Z", 3), ("N", 4)])
-def test_more_samples_are_added_to_those_that_are_kept(
-    regime: str, blocks: int, tmp_path: Path
-) -> None:
+def test_more_samples_are_added_to_those_kept(regime: str, blocks: int, tmp_path: Path) -> None:
     few, more = (certified(tmp_path, regime=regime, samples=n) for n in (BLOCK, SAMPLES))
     assert (few["samples"], more["samples"]) == (BLOCK, SAMPLES)
     assert few["interval"][0] < more["interval"][0]
@@ -196,9 +194,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("edit", ["of another sampler", "cut off", "empty", "missing"])
-def test_a_block_that_is_not_what_was_drawn_is_refused(
-    edit: str, kept: Path, tmp_path: Path
-) -> None:
+def test_a_block_that_was_not_drawn_is_refused(edit: str, kept: Path, tmp_path: Path) -> None:
     shutil.copytree(kept / "mine", tmp_path / "mine")
     path = tmp_path / "mine" / "forward-00001.npz"
     content = {

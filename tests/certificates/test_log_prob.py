@@ -437,7 +437,7 @@ def test_control_independent_draws_have_their_repeats() -> None:
 
 
 @pytest.mark.parametrize("weights", [(1, 1, 1, 1), (5, 1, 1, 1), (1, 1, 2, 0), (3, 3, 2, 1)])
-def test_independent_draws_repeat_seldom_at_most_as_often_as_bounded(
+def test_independent_draws_repeat_as_seldom_as_bounded(
     weights: tuple[int, ...],
 ) -> None:
     for count in range(1, 8):

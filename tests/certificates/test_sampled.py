@@ -168,9 +168,7 @@ def test_random_claims_are_accepted_if_and_only_if_enough_is_won(path: Path) -> 
 @pytest.mark.parametrize(
     ("policy", "problem"), [(half, Words()), (stopping(0.25), GRID)], ids=["tree", "graph"]
 )
-def test_regime_z_writes_the_interval_that_it_reports(
-    path: Path, policy: Any, problem: Any
-) -> None:
+def test_regime_z_writes_the_interval_it_reports(path: Path, policy: Any, problem: Any) -> None:
     made = pdai.certify(policy, problem, certificate=path, **Z)
     assert "accepted by" in " ".join(made.notes)
     with open_samples(path) as (header, samples):

@@ -267,9 +267,8 @@ def test_a_working_directory_that_was_removed_is_told(tmp_path: Path) -> None:
     )
     done = python("-c", script, cwd=tmp_path)
     assert done.returncode == 2
-    assert done.stderr == (
-        "pdai: the working directory was removed: change to a folder that exists\n"
-    )
+    words = "the working directory was removed: change to a folder that exists"
+    assert done.stderr == f"pdai: {words}\n"
 
 
 def test_programs_are_kept_where_there_is_a_place_for_them(

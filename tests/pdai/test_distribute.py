@@ -76,7 +76,7 @@ def tv_of(made: Comparison, name: str, law: str = "learned") -> float:
 
 
 @pytest.mark.long
-def test_the_aggregate_learns_the_product_within_what_n6_allows(
+def test_the_aggregate_learns_the_product_within_its_bound(
     finished: tuple[Plan, Comparison],
 ) -> None:
     plan, made = finished
@@ -153,7 +153,7 @@ def test_the_certificate_of_an_aggregate_is_about_the_product_of_its_clients_rew
 
 
 @pytest.mark.long
-def test_a_finished_experiment_is_read_and_not_done_again(
+def test_a_finished_experiment_is_read_not_done_again(
     finished: tuple[Plan, Comparison],
 ) -> None:
     plan, made = finished
@@ -183,9 +183,7 @@ def test_threads_train_side_by_side_and_leave_stderr_alone(
     assert "20 steps" in capsys.readouterr().err
 
 
-def test_a_plan_is_there_before_its_folder_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_plan_is_there_before_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def killed(*_: Any) -> None:
         raise SystemExit
 
@@ -261,9 +259,8 @@ def test_seeds_are_paired_with_those_of_the_given_samplers() -> None:
     policies = jax.tree.map(lambda leaf: 4 * leaf, start)
 
     def losses(config: TrainConfig, policies: Any) -> Any:
-        trainer = make_trainer(
-            config, environment, FrozenSamplers((policies,), (environment,), False)
-        )
+        frozen = FrozenSamplers((policies,), (environment,), False)
+        trainer = make_trainer(config, environment, frozen)
         return np.asarray(trainer.advance(trainer.init(), 3)[1].loss)
 
     together = losses(config, policies)
@@ -418,9 +415,7 @@ def test_too_many_trajectories_are_not_gone_through(
 @pytest.mark.long
 @pytest.mark.usefixtures("programs_kept")
 def test_an_interrupted_experiment_is_resumed_by_the_command_it_names(tmp_path: Path) -> None:
-    words = (
-        "distribute --workers 1 sets --clients 2 --items 5 --size 2 --dynamics markov --steps 400"
-    )
+    words = "distribute --workers 1 sets --clients 2 --items 5 --size 2 --dynamics markov"
     small = "--parameters 2000 --steps 400 --batch 16 --checkpoint-every 100"
     metrics = tmp_path / "runs" / "sets-distribute-0" / "client-0" / "metrics.jsonl"
     with start([*words.split(), *small.split()], tmp_path) as run:
@@ -557,17 +552,13 @@ def test_a_process_that_dies_takes_no_other_along() -> None:
     ("address", "message"),
     [("nowhere.json", "there is no scheduler file"), ("nope://x", "'nope://x' does not answer")],
 )
-def test_a_dask_scheduler_that_is_not_there_is_said_to_be_missing(
-    address: str, message: str
-) -> None:
+def test_a_dask_scheduler_that_is_missing_is_refused(address: str, message: str) -> None:
     pytest.importorskip("distributed", reason="the extra dask is not installed")
     with pytest.raises(InputError, match=message), dask_executor(address):
         pass
 
 
-def test_how_far_tasks_are_is_said_meanwhile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_how_far_tasks_are_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "INTERVAL", 0.01)
     append_metrics(tmp_path, {"step": 300})
     heard, said = threading.Event(), list[str]()

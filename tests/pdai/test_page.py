@@ -187,9 +187,7 @@ def test_what_a_folder_says_is_shown_without_importing_what_it_names(
     assert not (tmp_path / "ran").exists()
 
 
-def test_the_page_is_written_whole_and_follows_no_link(
-    runs: dict[str, Path], tmp_path: Path
-) -> None:
+def test_a_page_is_written_whole_and_follows_no_link(runs: dict[str, Path], tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.write_text("mine")
     (tmp_path / "report.html").symlink_to(outside)

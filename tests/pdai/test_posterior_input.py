@@ -245,9 +245,8 @@ def test_integers_that_may_be_categories_are_asked_about(tmp_path: Path) -> None
     "values", ["1,5 2,5", "5% 10%", "1/3 2/3", "1_000 2_000", "$3 $4", "1'000 2"]
 )
 def test_numbers_that_are_not_plain_are_no_categories(tmp_path: Path, values: str) -> None:
-    rows = "\n".join(
-        f'"{value}",{word}' for value, word in zip(values.split() * 2, "xyyx", strict=True)
-    )
+    pairs = zip(values.split() * 2, "xyyx", strict=True)
+    rows = "\n".join(f'"{value}",{word}' for value, word in pairs)
     path = written(tmp_path, f"a,b\n{rows}\n")
     refused("'a' |line 2: the value of 'a'", pdai.posterior, path)
     assert pdai.posterior(path, score="bdeu").facts["score"].endswith("as asked for")
@@ -328,9 +327,8 @@ def test_an_answer_tells_of_likely_mistakes(
 def test_many_numbers_as_categories_are_remarked_on(tmp_path: Path) -> None:
     noise = np.random.default_rng(3).normal(size=(30, 2)).round(3).astype(str).T
     path = written(tmp_path, rows_of(*map(" ".join, noise)))
-    assert (
-        "has 30 different numbers in 30 rows" in StructureTask(data=path, score="bdeu").remarks()[0]
-    )
+    remarks = StructureTask(data=path, score="bdeu").remarks()
+    assert "has 30 different numbers in 30 rows" in remarks[0]
     assert not StructureTask(data=path).remarks()
     # Columns without any relation are joined for certain, as their values tell the rows apart.
     assert pdai.posterior(path, score="bdeu").posterior.expected_edges > 0.99

@@ -151,9 +151,8 @@ def test_a_page_says_what_the_data_are_and_nothing_of_a_generator(
     # Every edge, the farthest off first.
     order = re.findall(r'<th scope="row">(\w -&gt; \w)</th>', page)
     table = expectations_table(run.report)
-    assert [name.replace("-&gt;", "->") for name in order] == [
-        str(x) for x in table.columns[0].cells
-    ]
+    names = [name.replace("-&gt;", "->") for name in order]
+    assert names == [*map(str, table.columns[0].cells)]
     assert re.search(r'<th scope="row">[abc]-&gt;[abc]', page)
     if not older:
         assert "log score, nats" in text
@@ -201,9 +200,7 @@ def test_metrics_are_one_record_a_step_and_seed(run: pdai.Run) -> None:
     lines = [*map(json.loads, (run.folder / "metrics.jsonl").read_text().splitlines())]
     records = run.metrics()
     assert [line["step"] for line in lines] == [0, 100, 200, 300]
-    assert [(record["step"], record["seed"]) for record in records] == [
-        (line["step"], 0) for line in lines
-    ]
+    assert [(one["step"], one["seed"]) for one in records] == [(x["step"], 0) for x in lines]
     assert records[-1]["loss"] == lines[-1]["loss"][0]
     assert all(not isinstance(value, list) for record in records for value in record.values())
 

@@ -75,9 +75,8 @@ class Fork:
     initial = ""
 
     def children(self, state: str) -> tuple[str, ...]:
-        return {"": ("a", "b", "c"), "a": ("aa", "ab"), "b": ("ab", "bb"), "c": ("cc",)}.get(
-            state, ()
-        )
+        after = {"": ("a", "b", "c"), "a": ("aa", "ab"), "b": ("ab", "bb"), "c": ("cc",)}
+        return after.get(state, ())
 
     def log_reward(self, terminal: str) -> float:
         return {"aa": -3000.0, "ab": 2.0, "bb": -1.5, "cc": 2.5}[terminal]
@@ -407,9 +406,7 @@ def test_a_folder_is_never_overwritten_and_not_trained(tmp_path: Path) -> None:
     "if (abs(log_rewards - stored[places]) > SAME_REWARD * (1 + abs(log_rewards))).any():",
     "if False:",
 )
-def test_an_own_problem_that_changed_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_own_problem_changed_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Kept code would be taken for the changed text, of one size and one second.
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     monkeypatch.syspath_prepend(tmp_path)

@@ -65,7 +65,7 @@ def test_an_unknown_claim_is_named_with_those_that_exist(
 
 
 @pytest.mark.long
-def test_the_table_is_begun_where_there_is_none_and_the_notes_beside_it_get_heads(
+def test_the_table_is_begun_where_there_is_none_and_notes_get_heads(
     tmp_path: Path,
 ) -> None:
     notes, trees = tmp_path / "notes.md", tmp_path / "trees.md"

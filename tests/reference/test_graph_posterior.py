@@ -48,9 +48,8 @@ def made_up(nodes: int, seed: int, text: bool, folder: Path) -> Path:
     """A CSV file of a random network, as numbers or as words."""
     data = random_network(nodes, 40, seed).data
     names = "abcde"[:nodes]
-    cells = [
-        ["hi" if x > 0 else "lo" for x in row] if text else map(repr, row) for row in data.tolist()
-    ]
+    cell = (lambda x: "hi" if x > 0 else "lo") if text else repr
+    cells = [map(cell, row) for row in data.tolist()]
     return written(folder, "\n".join(map(",".join, [names, *cells])) + "\n")
 
 
@@ -118,9 +117,8 @@ def test_rules_of_edges_condition_the_law_on_the_graphs_that_keep_to_them(tmp_pa
 def test_inclusions_and_best_sets_are_those_of_all_sets(seed: int, tmp_path: Path) -> None:
     path = made_up(5, seed, False, tmp_path)
     problem = VariableSelection.from_csv(path, "c")
-    weights = [
-        m * Fraction(2) ** e for m, e in zip(problem.mantissas, problem.exponents, strict=True)
-    ]
+    pairs = zip(problem.mantissas, problem.exponents, strict=True)
+    weights = [m * Fraction(2) ** e for m, e in pairs]
     total = sum(weights)
     answer = pdai.posterior(path, "c", prior="zellner")
     assert isinstance(answer, SelectionAnswer)
@@ -551,9 +549,8 @@ def test_the_graph_of_much_data_is_found_up_to_its_equivalence_class() -> None:
     problem = StructureLearning.gaussian(network.data)
 
     def skeleton(parents: tuple[int, ...]) -> set[frozenset[int]]:
-        return {
-            frozenset((u, v)) for v, mask in enumerate(parents) for u in range(5) if mask >> u & 1
-        }
+        pairs = product(range(5), enumerate(parents))
+        return {frozenset((u, v)) for u, (v, mask) in pairs if mask >> u & 1}
 
     assert skeleton(problem.mode().parents) == skeleton(network.parents)
     # Many observations, and still what float32 resolves.

@@ -120,9 +120,7 @@ def fork(**changed: Any) -> GaussianForward:
 
 @pytest.mark.parametrize("half_width", [4.0, 6.0, 9.0])
 @pytest.mark.parametrize("points", [25, 41, 61, 121, 401])
-def test_the_true_error_of_a_quadrature_is_below_the_one_stated(
-    half_width: float, points: int
-) -> None:
+def test_the_error_of_a_quadrature_is_below_the_one_stated(half_width: float, points: int) -> None:
     if half_width * 4 / (points - 1) > 0.8:
         with pytest.raises(InputError, match="give more points"):
             terminal_law(BALANCED.forward, half_width, points)

@@ -208,9 +208,8 @@ def test_roundings_count_two_per_step_and_the_widest_sum_of_each_depth() -> None
 def test_floats_stay_within_the_roundings_of_the_graph() -> None:
     for dag in (enumerate_dag(Grid(6, 2)), lift(enumerate_dag(Grid(4, 2)), History()).dag):
         rng = random.Random(0)
-        exact = ForwardPolicy.from_weights(
-            dag, RATIONAL, [2 ** rng.randint(0, 3) for _ in dag.edges]
-        )
+        weights = [2 ** rng.randint(0, 3) for _ in dag.edges]
+        exact = ForwardPolicy.from_weights(dag, RATIONAL, weights)
         rounded = ForwardPolicy(dag, FLOAT64, [float(v) for v in exact.values])
         # The rounded policy itself as rationals: only the sums round.
         given = [Fraction(v) for v in rounded.values]
@@ -275,9 +274,8 @@ def test_no_cancellation_spoils_a_loss_near_its_optimum() -> None:
     backward = BackwardPolicy.uniform(dag, RATIONAL)
     forward, _ = forward_from_backward(backward, rewards)
     (x_edge,) = (e for e, (u, v) in enumerate(dag.edges) if u == 0 and v == dag.edges[0][1])
-    weights = [
-        v * (1 + Fraction(1, 10**6)) if e == x_edge else v for e, v in enumerate(forward.values)
-    ]
+    weights = [*forward.values]
+    weights[x_edge] *= 1 + Fraction(1, 10**6)
     off = ForwardPolicy.from_weights(dag, RATIONAL, weights)
 
     def loss(field: Any) -> Any:

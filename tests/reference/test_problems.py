@@ -281,9 +281,7 @@ def test_modes_of_sixteen_bits_are_at_most_twenty_five() -> None:
     "[1 for k in range(size + 1)]",
 )
 @pytest.mark.parametrize(("length", "count"), [(1, 1), (6, 3), (8, 5), (9, 2)])
-def test_strings_of_bits_are_counted_by_their_distance_as_one_by_one(
-    length: int, count: int
-) -> None:
+def test_strings_are_counted_by_their_distance_as_one_by_one(length: int, count: int) -> None:
     rng = Random(length)
     modes = tuple("".join(rng.choices("01", k=length)) for _ in range(count))
     problem = BitSequences(modes, exponent=5)
@@ -315,9 +313,7 @@ def test_strings_of_too_many_kinds_are_not_counted(
 @pytest.mark.parametrize(
     ("landscape", "distance"), [("rings", 0.129), ("sharp-rings", 0.663), ("sinusoidal", 0.337)]
 )
-def test_random_walk_targets_are_as_far_from_uniform_as_published(
-    landscape: Any, distance: float
-) -> None:
+def test_random_walks_are_as_far_from_uniform_as_published(landscape: Any, distance: float) -> None:
     problem = LazyRandomWalk.paper(landscape)
     target = normalize([problem.reward(state) for state in problem.law().states])
     uniform = [Fraction(1, 1089)] * 1089

@@ -334,10 +334,8 @@ def test_graphs_go_to_networkx_and_come_back() -> None:
     assert back.labels == dag.labels
     assert back.children == dag.children
     # An independent count of trajectories.
-    counts = sum(
-        len(list(nx.all_simple_paths(graph, dag.labels[0], dag.labels[x]))) for x in dag.terminals
-    )
-    assert counts == dag.trajectory_count
+    ways = [nx.all_simple_paths(graph, dag.labels[0], dag.labels[x]) for x in dag.terminals]
+    assert sum(len(list(way)) for way in ways) == dag.trajectory_count
 
 
 def test_rewards_beyond_float_range_keep_their_logarithm() -> None:
