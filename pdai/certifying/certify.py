@@ -75,6 +75,10 @@ WHY_NO_MORE = (
     "why no more is known: a mode that the sampler never visits changes none of its samples; give "
     "log Z, an upper bound of it (log_mass_bound), or exact samples of the target"
 )
+ASSUMED = (
+    "assumes that the samples of the target, given or drawn by the problem, are exact and "
+    "independent"
+)
 FIXED = (
     "each bound fails with probability at most its level, for a number of samples that is fixed "
     "beforehand; for several looks, share the level between them, as pdai.testing.assert_law does"
@@ -367,7 +371,7 @@ def _bare(
         check_outside([x for x in samples if x not in values], values)
         texts.check(samples, "the sampler")
         interval, lines = against_samples(samples, target, level)  # type: ignore[arg-type]
-        notes.append("no upper bound: bare samples do not show which modes they miss")
+        notes += [ASSUMED, "no upper bound: bare samples do not show which modes they miss"]
     count = len(samples)
     return Certificate(regime or "S", interval, "terminals", level, count, lines, notes)
 
@@ -423,8 +427,7 @@ def _bound(source: SamplerSource, options: CertifyOptions) -> _Bound:
         target = _target_samples(source, options, options.samples)
         if target is None:
             raise InputError("regime S needs independent samples of the target: give --target FILE")
-        assumed = "assumes that the samples of the target are exact and independent"
-        return _Bound("S", partial(with_target, target), [], [TRAJECTORIES, assumed])
+        return _Bound("S", partial(with_target, target), [], [TRAJECTORIES, ASSUMED])
     return _Bound("N", with_neither, [], [WHY_NO_MORE])
 
 

@@ -72,6 +72,7 @@ def test_a_state_of_a_file_is_that_of_the_target(
     for target in ([state] * 400, file):
         result = certify_lines(["terminal", *[text] * 400], problem, target=target, max_states=3)
         assert result.interval == Interval(0.0, 1.0)
+        assert any("samples of the target, given or drawn by the" in note for note in result.notes)
 
 
 test_a_text_that_is_no_state_is_refused = refuses(
