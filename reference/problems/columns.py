@@ -100,6 +100,12 @@ class Table(NamedTuple):
                     "rows, each taken for a category, and such columns are joined whatever they "
                     "hold: put them into a few classes, or score numbers with `--score bge`"
                 )
+            others = [cells for other, cells in self.columns.items() if other != name]
+            if as_categories and _may_count(column, others):
+                remarks.append(
+                    f"column {name!r} has numbers beside rows that are all different: if it says "
+                    "how often a row came, write each row as often, and leave it out"
+                )
             if len(values) == len(column) > 2 and (texts or all(map(_is_integer, values))):
                 remarks.append(
                     f"column {name!r} has another value in every row: if it numbers or names the "
@@ -119,6 +125,13 @@ class Table(NamedTuple):
                         "category, write it in one way"
                     )
         return remarks
+
+
+def _may_count(column: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
+    """True of whole numbers beside a few categories, each combination of which is there once."""
+    few = all(len(set(cells)) <= min(MOST_CODES, len(column) / 2) for cells in others)
+    numbers = all(_is_integer(x) and float(x) >= 0 for x in column) and len(set(column)) > 2
+    return numbers and few and bool(others) and len({*zip(*others, strict=True)}) == len(column)
 
 
 def _stand_ins(column: Sequence[str]) -> list[str]:

@@ -315,6 +315,9 @@ def test_columns_that_are_likely_mistakes_are_remarked_on(
         (["0 1 2 2 1 0", "1 3.5 2 4 5 6"], {"outcome": "b"}, "'a' is always one of 0, 1, 2, taken"),
         (["0 1 1 0 1 0", "1 3.5 2 4 5 6"], {"outcome": "a"}, "'a' is always one of 0, 1, taken"),
         (["0 1 1 0 1 0", "1 3.5 2 4 5 6"], {"outcome": "b"}, None),
+        (["p p q q", "p q p q", "7 2 2 9"], {"score": "bdeu"}, "'c' has numbers beside rows that"),
+        (["p p q q", "p q p q", "7 2 2 7"], {"score": "bdeu"}, None),
+        (["p p q q", "p p p q", "7 2 2 9"], {"score": "bdeu"}, None),
     ],
 )
 def test_an_answer_tells_of_likely_mistakes(
