@@ -23,12 +23,7 @@ SUMMARY = re.compile(r'"""(.+?)(?:[:;] |\.?"""|\.?$)', re.MULTILINE)
 
 
 class Entry(NamedTuple):
-    """A built-in part.
-
-    Attributes:
-        target: `module:Class` of its options, below `fast`.
-        summary: the beginning of the docstring of that class, for the help.
-    """
+    """A built-in part: `module:Class` of its options, below `fast`, and what is said of them."""
 
     target: str
     summary: str
@@ -115,12 +110,9 @@ CHOICES = {"dynamics": DYNAMICS, "loss": LOSSES, "p_b": BACKWARD, "replay": REPL
 
 
 class Chosen(NamedTuple):
-    """A chosen part, before it has its options.
+    """A chosen part, before it has its options: `make` makes it from options by name.
 
-    Attributes:
-        options: the class of its options.
-        make: makes the part from options by name.
-        is_object: whether it was given as an object, whose options are the defaults then.
+    If it was given as an object, the options of that are the defaults.
     """
 
     options: type[Any]

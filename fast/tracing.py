@@ -27,11 +27,8 @@ class Held(eqx.Module):
     """A user's module whose leaves are its arrays; everything else in it is a constant.
 
     So functions, flags and numbers may be fields of a network, as in `eqx.nn`, while only arrays
-    are transformed, trained and saved. Every other attribute is the module's.
-
-    Attributes:
-        arrays: the module with `None` for everything but arrays.
-        rest: the module with `None` for every array.
+    are transformed, trained and saved. Every other attribute is the module's, of which `arrays` has
+    `None` for everything but arrays, and `rest` for these.
     """
 
     arrays: Any

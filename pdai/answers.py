@@ -187,13 +187,9 @@ class Answer(ABC):
 
 
 class GraphAnswer(Answer):
-    """The exact posterior of the graph behind a table.
+    """The exact posterior of the graph behind a table, with the score, and why it is taken.
 
-    Attributes:
-        table: the data.
-        score: the score, and why it is taken.
-        posterior: the sums.
-        has_paths: whether tables have the paths, which take n times as long; up to 16 columns.
+    Tables have the paths, which take n times as long, up to 16 columns.
     """
 
     def __init__(self, table: Table, score: ChosenScore, law: GraphPosterior) -> None:

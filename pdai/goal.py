@@ -56,12 +56,7 @@ class Goal(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """A round to come.
-
-    Attributes:
-        start: the round from whose parameters it trains on; 0 for new ones.
-        options: the options that differ from those asked for.
-    """
+    """A round to come: its changed options, and the round that it goes on from; 0 for none."""
 
     start: int
     options: Mapping[str, Any]

@@ -29,13 +29,9 @@ ROUNDED = 1e-20
 
 
 class Row(NamedTuple):
-    """The logits of one row of a policy.
+    """The places, in the vector of a policy, of the logits of a row of `p_F` or `p_B`.
 
-    Attributes:
-        is_forward: whether it is a row of `p_F`, not of `p_B`.
-        node: the lifted node; of a `p_B` that is a table of states, the base node.
-        label: its state.
-        places: the places of its logits in the vector.
+    The node is lifted, or in the base for a `p_B` that is a table of states; `label` is its state.
     """
 
     is_forward: bool

@@ -42,24 +42,10 @@ WITH_GRADIENT = 1
 
 @dataclass(frozen=True)
 class LossReport:
-    """The findings of `check_loss`.
+    """The findings of `check_loss`; `rows` says what each figure is.
 
-    Attributes:
-        loss: the loss.
-        backward: the kind of `p_B`.
-        instances: the number of lifts it was tried on.
-        left_out: the number of lifts that there was no time for.
-        balanced_loss: its largest value on batches of the balanced policy.
-        balanced_gradient: the largest entry of its gradient there.
-        gradients: the number of expected gradients that were compared.
-        gradient_error: the largest difference between the mean gradient of training and the
-            gradient of the expected loss, relative to the largest entry.
-        starts: the number of searches.
-        reached: the number of searches that ended without loss.
-        worst_distance: the largest total variation of these from the target.
-        spurious_minima: the number of these with a wrong law, by instance.
-        falls: a graph and rows at which the loss keeps falling, as text; "" if it has a minimum.
-        counterexample: the spurious minimum on the smallest instance, in rationals; None without.
+    Lifts that there was no time for are `left_out`, and `falls` has a graph and rows at which the
+    loss keeps falling, as text. The counterexample is that on the smallest instance, in rationals.
     """
 
     loss: Loss

@@ -24,12 +24,9 @@ PEAKED_SHARE, PEAKED, PLAIN = 0.4, 4.0, 1.0
 
 
 class Minimum(NamedTuple):
-    """The end of a search.
+    """The end of a search: a policy, with its flows and log Z, and the TV of its law to the target.
 
-    Attributes:
-        vector: the policy, with its flows and log Z.
-        loss: its loss less that of the balanced policy.
-        distance: the total variation between its terminal law and the target.
+    The loss is that above the balanced policy's.
     """
 
     vector: Floats

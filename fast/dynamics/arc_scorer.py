@@ -20,9 +20,7 @@ NodeFeatures = Float[Array, "*batch nodes more"]
 class AbstractScorer(eqx.Module):
     """A graph network without memory: a logit of every action, from a graph.
 
-    Attributes:
-        nodes: the number of nodes.
-        readout: the last weights, which show the precision of all weights.
+    `readout` has its last weights, which show the precision of all.
     """
 
     nodes: int = eqx.field(static=True)

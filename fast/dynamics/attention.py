@@ -14,13 +14,7 @@ from fast.dynamics.residual import BlockOptions, Norm
 
 
 class Memory(NamedTuple):
-    """`W_t`: a key and a value of `W_o` and of each state since; later rows are zero.
-
-    Attributes:
-        keys: `k_0, ..., k_t`.
-        values: `v_0, ..., v_t`.
-        t: the number of steps.
-    """
+    """`W_t`: a key and a value of `W_o` and of each state until step t; later rows are zero."""
 
     keys: Float[Array, "*batch steps d"]
     values: Float[Array, "*batch steps d"]

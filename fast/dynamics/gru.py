@@ -39,10 +39,7 @@ class GRU(VectorRecurrence):
         bias: `b` of r, z and n, shape (3d,).
         candidate_bias: `c`, shape (d,).
         start: `W_o`, shape (d,).
-        output: d.
-
-    Raises:
-        InputError: if the size is not positive.
+        output: d, which must be positive.
     """
 
     inputs: Float[Array, "rows features"]

@@ -10,10 +10,8 @@ from jaxtyping import Array, Float, Int
 class Writes(NamedTuple):
     """`U_t = sum_j u_j (x) w_j`, kept as its terms; several heads are the last of the batch axes.
 
-    Attributes:
-        u: the columns `u_j`, at row j = 0, ..., t; the rest is zero.
-        w: the write vectors `w_j`, in the same rows.
-        t: the step, the same for the whole batch.
+    Rows 0 to t have the columns `u_j` and the write vectors `w_j`, the others are zero. The step t
+    is the same for the whole batch.
     """
 
     u: Float[Array, "*batch steps d_head"]
@@ -24,9 +22,8 @@ class Writes(NamedTuple):
 class Matrix(NamedTuple):
     """`U_t`, kept as a matrix; several heads are the last of the batch axes.
 
-    Attributes:
-        transposed: `U_t'`, so that applying `U_t` is a sum over the axis before the last.
-        t: the step, the same for the whole batch.
+    It is transposed, so that applying `U_t` is a sum over the axis before the last. The step t is
+    the same for the whole batch.
     """
 
     transposed: Float[Array, "*batch d_head d_head"]

@@ -95,13 +95,8 @@ class Linear(AbstractDynamics[Float[Array, "*batch d"]]):
 class LinearMarkov(AbstractMarkovian):
     """The Markovian twin of `Linear`, with `v_a = 0`: `y_t = b (a . psi(s_t))`.
 
-    Attributes:
-        a: shape (d,), d the number of features.
-        b: one number per action, drawn like that of `Linear` and fixed.
-        output: the length of b.
-
-    Raises:
-        InputError: if the size is not positive.
+    `b` has one number per action, drawn like that of `Linear` and fixed. Raises InputError if there
+    are none.
     """
 
     needs_head: ClassVar[bool] = False

@@ -42,10 +42,7 @@ class LSTM(AbstractRecurrence[LSTMLatent]):
         recurrent: `U`, shape (4d, d).
         bias: `b`, shape (4d,).
         start: `(h_o, c_o)`, each of shape (d,).
-        output: d.
-
-    Raises:
-        InputError: if the size is not positive.
+        output: d, which must be positive.
     """
 
     inputs: Float[Array, "rows features"]

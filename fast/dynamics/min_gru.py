@@ -28,10 +28,7 @@ class MinGRU(VectorRecurrence):
         inputs: `A psi` of z and h, shape (2d, features).
         bias: `b` of z and h, shape (2d,).
         start: `W_o`, shape (d,).
-        output: d.
-
-    Raises:
-        InputError: if the size is not positive.
+        output: d, which must be positive.
     """
 
     steps_at_once: ClassVar[int] = 8

@@ -29,10 +29,7 @@ class AbstractRecurrence(AbstractDynamics[Latent]):
 
     The embedding `psi` of the state is linear and is absorbed in that map. `s_o` itself is not fed
     in: its latent is `W_o`, which is learned. Along a known trajectory the map is one product for
-    all steps, before the scan.
-
-    Attributes:
-        steps_at_once: steps per iteration of the scan; several where one step is cheap.
+    all steps, before the scan, which takes several `steps_at_once` where one is cheap.
     """
 
     has_small_latent = True

@@ -39,11 +39,8 @@ class RNN(VectorRecurrence):
         recurrent: `W_h`, transposed, shape (d, d).
         bias: `b_h`, shape (d,).
         start: `W_o`, shape (d,).
-        output: d.
+        output: d, which must be positive.
         activation: "identity" or "tanh".
-
-    Raises:
-        InputError: if the size is not positive.
     """
 
     inputs: Float[Array, "d features"]

@@ -15,11 +15,8 @@ class StateTable(eqx.Module):
     """Outputs of a state: the row of a table at a hash of its features.
 
     Features are compared as float32, so they must be exact numbers, such as one-hot codes. Two
-    states that share a row are told apart by the head alone. Rows start at zero.
-
-    Attributes:
-        rows: the table, or the rows of a batch.
-        places: where a row of the table is in `rows`, if these are of a batch.
+    states that share a row are told apart by the head alone. Rows start at zero. Of a batch there
+    may be its rows alone: `places` then says where one of the table is among them.
     """
 
     rows: Float[Array, "rows outputs"]

@@ -76,8 +76,7 @@ class Reset(AbstractMarkovian):
 class CellOptions(HeadOptions):
     """A latent of d numbers, or d x d, or two for each state, that a head reads.
 
-    Attributes:
-        network: the class of the latent dynamics, made with `(features, latent_size, key=key)`.
+    `network` is the class of the dynamics, made with `(features, latent_size, key=key)`.
     """
 
     network: ClassVar[type[Network]]

@@ -23,15 +23,10 @@ class Assignment(NamedTuple):
 class AbstractAssignmentEnvironment(AbstractSizedEnvironment[Assignment]):
     """The state graph of assignments; rewards and labels are left to the problems.
 
-    In any order, action V i + k gives place i its value k + 1, and backward action i opens place i.
-    In the fixed order, action k gives the first open place its value k + 1, and the only backward
-    action opens the last place that is set.
-
-    Attributes:
-        places: the number of places.
-        choices: V, the number of values.
-        order: the order in which places are set.
-        encoding: one-hot values, one of them "open", or the code of `numbers`.
+    In any order, action V i + k gives place i its value k + 1, one of V, and backward action i
+    opens place i. In the fixed order, action k gives the first open place its value k + 1, and the
+    only backward action opens the last place that is set. Networks see one-hot values, one of them
+    "open", or the code of `numbers`.
     """
 
     is_graded = True

@@ -17,11 +17,8 @@ from reference.problems.contexts import InContext, contexts_of
 class Contexts(eqx.Module):
     """The environments of a conditional problem, one per context, on one state graph.
 
-    Attributes:
-        names: the names of the contexts, those held out of training last.
-        trained: the number of contexts that are trained on.
-        size: the number of features of a context, with which those of a state end.
-        every: the environments, stacked: arrays have a leading axis of contexts.
+    Contexts held out of training come last, after so many `trained` ones. The features of a state
+    end with `size` features of a context. Arrays in `every` have a leading axis of contexts.
     """
 
     names: tuple[str, ...] = eqx.field(static=True)

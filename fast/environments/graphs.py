@@ -26,17 +26,9 @@ class GraphEnvironment(AbstractPairedEnvironment[GraphState]):
     """Edge addition (ex. Graphs). Action i adds the edge `edges[i]`, backward action i removes it.
 
     An action is legal if the graph with its edge is listed, and a backward action if the graph
-    without it is. The observation is the adjacency matrix, row by row.
-
-    Attributes:
-        listed: the listed graphs, the terminals last.
-        log_rewards: `log R`, one per terminal.
-        start_adjacency: the adjacency matrix of `s_o`, row by row.
-        edge_adjacency: the entries that each action sets.
-        nodes: the number of nodes, `n`.
-        features: the feature of each node, the paper's `X`; not part of the observation.
-        start: the edges of `s_o`.
-        edges: the edge of each action.
+    without it is; the terminals are listed last. The observation is the adjacency matrix, row by
+    row, which starts as `start_adjacency` and in which `edge_adjacency` has the entries that each
+    action sets. The feature of each node, the paper's `X`, is not part of it.
     """
 
     listed: Bool[Array, "states actions"]

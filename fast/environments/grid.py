@@ -24,9 +24,7 @@ class GridState(NamedTuple):
 class GridEnvironment(AbstractPairedEnvironment[GridState]):
     """The hypergrid. Action i increases coordinate i, the last stops; backward actions undo them.
 
-    Attributes:
-        order: the order in which coordinates are increased.
-        coarse: c; networks see coordinates rounded down to multiples of c.
+    Networks see coordinates rounded down to multiples of `coarse`.
     """
 
     side: int = eqx.field(static=True)

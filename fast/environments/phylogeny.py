@@ -15,8 +15,7 @@ from reference.problems.phylogeny import Forest, Tree
 class ForestState(NamedTuple):
     """A forest: the inner nodes, each by the least leaf of its right child, in a canonical form.
 
-    Attributes:
-        joined: the leaves below that node, as bits; 0 where there is no such node yet.
+    `joined` has the leaves below that node, as bits; 0 where there is no such node yet.
     """
 
     joined: Int[Array, " taxa"]
@@ -33,8 +32,6 @@ class PhylogenyEnvironment(AbstractSizedEnvironment[ForestState]):
         times: how often each pattern occurs.
         least: the changes that no tree does without.
         log_weight: the logarithm of the weight of a change.
-        left: i of each action.
-        right: j of each action.
     """
 
     is_graded = True

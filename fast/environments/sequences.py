@@ -24,16 +24,11 @@ class SequenceState(NamedTuple):
 class AbstractSequenceEnvironment(AbstractSizedEnvironment[SequenceState]):
     """The state graph of strings; rewards and labels are left to the problems.
 
-    Strings grow by appending (actions 0 to A-1) or prepending (actions A to 2A-1) a letter.
+    Strings grow by appending (actions 0 to A-1) or prepending (actions A to 2A-1) one of A letters.
     Backward action 0 drops the last letter, action 1 the first. If both ends give the same string,
-    this is one edge: the prepending action, and its undoing, are masked.
-
-    Attributes:
-        letters: A, the size of the alphabet.
-        length: the number of letters of a terminal string.
-        build: where letters are added.
-        encoding: one-hot letters, "none yet" being one of them, or their numbers.
-        last: k; networks see the length and the last k letters, or all letters if None.
+    this is one edge: the prepending action, and its undoing, are masked. Networks see one-hot
+    letters, "none yet" being one of them, or their numbers; given `last`, the length and the last
+    letters alone.
     """
 
     is_graded = True

@@ -23,10 +23,7 @@ class SetState(NamedTuple):
 class SetEnvironment(AbstractPairedEnvironment[SetState]):
     """Subsets of a fixed size. Action i adds item i, backward action i takes it out again.
 
-    Attributes:
-        log_weights: `log w`, one per item.
-        size: K, the number of items of a terminal set.
-        form: whether the reward is the product or the sum of weights.
+    The reward is the product or the sum of the items' weights.
     """
 
     is_graded = True

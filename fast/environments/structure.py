@@ -15,12 +15,10 @@ from reference.problems import Network, Order, StructureLearning
 
 
 class NetworkState(NamedTuple):
-    """A directed acyclic graph, and its transitive closure.
+    """A directed acyclic graph, finished or not, and its transitive closure.
 
-    Attributes:
-        adjacency: row u holds the nodes that u points to.
-        reach: row u holds the nodes to which a path leads from u, itself included.
-        stopped: whether the graph is finished.
+    Row u of `adjacency` holds the nodes that u points to, and row u of `reach` those to which a
+    path leads from u, itself included.
     """
 
     adjacency: Bool[Array, "nodes nodes"]

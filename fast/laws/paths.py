@@ -33,13 +33,8 @@ SAMPLE_BLOCK, ESTIMATE_BLOCK = 4_096, 2_048
 class Paths(NamedTuple):
     """Complete trajectories by their ends and probabilities, one per row; in nats.
 
-    Attributes:
-        ends: the terminal states `x`: a batch of arrays, or nodes of an enumerated problem, or
-            labels.
-        log_reward: `log R(x)`.
-        log_p_f: `log p_F(tau)`.
-        log_p_b: `log p_B(tau | x)`.
-        log_ratio: `log_p_f - log_p_b`, summed step by step.
+    The ends are a batch of arrays, or nodes of an enumerated problem, or labels. `log_ratio` is
+    `log p_F(tau) - log p_B(tau | x)`, summed step by step.
     """
 
     ends: Any

@@ -12,13 +12,9 @@ MAX_SAMPLES = 10_000_000
 
 
 class Samples(NamedTuple):
-    """Sampled terminal states by their labels; in nats.
+    """Sampled terminal states by their labels, with `log R(x)`, in nats.
 
-    Attributes:
-        states: their labels.
-        log_reward: `log R(x)`.
-        log_p_f: `log p_F` of the trajectories that led there.
-        log_p_b: `log p_B` of these trajectories given their ends.
+    `log_p_f` and `log_p_b` are `log p_F(tau)` and `log p_B(tau | x)` of the trajectories to them.
     """
 
     states: list[Any]

@@ -18,13 +18,10 @@ MEAN_BEST = 20
 
 @dataclass(frozen=True)
 class Expectation:
-    """The expectation of a feature.
+    """The expectation of a feature under the sampler, and under the target where it is known.
 
-    Attributes:
-        name: the name of the feature.
-        sampler: the mean under the sampler; exact if it has no standard error.
-        weighted: the mean by importance weights, where trajectories are drawn.
-        target: the exact mean under the target, where it is known.
+    That under the sampler is exact if it has no standard error; `weighted` is the mean by
+    importance weights, where trajectories are drawn.
     """
 
     name: str

@@ -28,10 +28,8 @@ ParentMask = Bool[Array, "*batch parents"]
 class AbstractBackwardPolicy(eqx.Module):
     """A distribution over the parents of every state but `s_o`.
 
-    Attributes:
-        is_uniform: true if it needs no evaluation.
-        reads_latent: true if it sees `W_{t+1}` as well: soft-maxed over the unlifted parents, its
-            mass `sum over tau of p_B(tau | x)` then differs from 1.
+    A uniform one needs no evaluation. One that reads the latent sees `W_{t+1}` as well: soft-maxed
+    over the unlifted parents, its mass `sum over tau of p_B(tau | x)` then differs from 1.
     """
 
     is_uniform: ClassVar[bool] = False
@@ -121,11 +119,9 @@ def masked_log_softmax(
 
 @dataclass(frozen=True)
 class BackwardOptions:
-    """A backward policy before its parameters are drawn.
+    """A backward policy before its parameters, beside the network's, are drawn, if it has any.
 
-    Attributes:
-        has_parameters: true if it has parameters in addition to the network's.
-        reads_latent: true if it reads the latent, so that its mass differs from 1.
+    If it reads the latent, its mass differs from 1.
     """
 
     has_parameters: ClassVar[bool] = False

@@ -23,9 +23,8 @@ from fast.policies.backward import (
 class AnyPolicy(Protocol):
     """A distribution of trajectories from the initial state, and a backward policy.
 
-    Attributes:
-        is_summable: true if the probability of a trajectory of states is a product over its steps;
-            with a random latent it is an integral.
+    It is summable if the probability of a trajectory of states is a product over its steps; with a
+    random latent it is an integral.
     """
 
     is_summable: ClassVar[bool]
@@ -43,13 +42,7 @@ class Policy(eqx.Module):
     """A forward policy `p_F(. | s_t, W_t)`, a backward policy, and optionally a state flow.
 
     The outputs of the network are the logits of the actions, then the inputs of the backward
-    policy, then, if there is a flow, its logarithm.
-
-    Attributes:
-        network: the function of `(s_t, W_t)`.
-        backward: `p_B`.
-        actions: the number of actions.
-        has_flow: true if the last output is `log F(s_t, W_t)`.
+    policy, then, if there is a flow, `log F(s_t, W_t)`.
     """
 
     is_summable: ClassVar[bool] = True

@@ -26,15 +26,9 @@ from reference.text import count_text
 class Setup(NamedTuple):
     """A run's objects, rebuilt from its configuration.
 
-    Attributes:
-        config: the configuration.
-        environment: the problem, with the reward of its whole target, as array code; of a
-            conditional problem, its first context.
-        enumeration: the problem, enumerated; None if it is too large.
-        closed_form: the exact answer of a problem that is too large to enumerate, if it has one.
-        trainer: the training method.
-        initial: the state of training before the first step.
-        contexts: the contexts of a conditional problem; None of others, or in one of them.
+    The environment has the reward of the whole target; that of a conditional problem is its first
+    context, and `contexts` has all, unless this is of one. A problem that is too large to enumerate
+    may have a closed form.
     """
 
     config: TrainConfig

@@ -26,9 +26,8 @@ SIZES, LEAST_STEP = 16, 4
 class _Walk(NamedTuple):
     """Moves a batch by a step.
 
-    Attributes:
-        only_active: whether the policy is evaluated only on trajectories that have not ended.
-        cache: whether activations are kept for the gradient.
+    The policy may be evaluated `only_active`, on trajectories that have not ended, and its
+    activations kept for the gradient.
     """
 
     policy: Policy

@@ -12,14 +12,10 @@ from reference.arguments import check_fields, require, require_counts
 
 
 class Buffer(NamedTuple):
-    """The last terminal states, oldest overwritten first.
+    """The last terminal states, oldest overwritten first, and the number ever added.
 
-    Attributes:
-        states: the states, shape (capacity, ...).
-        log_rewards: their log rewards, in nats.
-        added: the number of states ever added.
-        log_densities: for replay by density, those of the target `R^beta / Z` when each was added,
-            in nats, up to a constant.
+    For replay by density, `log_densities` are those of the target `R^beta / Z` when each was added,
+    in nats, up to a constant.
     """
 
     states: Any

@@ -16,12 +16,10 @@ from fast.stochastic.policy import StochasticPolicy, features_of
 
 
 class Noise(NamedTuple):
-    """The random numbers of a batch of trajectories.
+    """The random numbers of a batch: a standard normal vector per latent, and uniform ones.
 
-    Attributes:
-        uniform: numbers uniform on [0, 1), one per choice: first the component of `xi`, then the
-            actions.
-        normal: standard normal, one vector per latent.
+    The latter are on [0, 1), one per choice: first of the component of `xi`, then of the
+    actions.
     """
 
     uniform: Float[Array, "times batch"]
@@ -29,13 +27,10 @@ class Noise(NamedTuple):
 
 
 class LatentTrajectories(NamedTuple):
-    """A batch of trajectories of pairs `(s_t, w_t)`.
+    """A batch of trajectories of pairs `(s_t, w_t)`, padded to the horizon.
 
-    Attributes:
-        base: the states, padded to the horizon.
-        latents: `w_0, ..., w_T`; after the end, the last one repeated.
-        component: the component of `xi` from which `w_0` was drawn.
-        normal: the noise of which the latents are functions.
+    The latents are `w_0, ..., w_T`; after the end, the last one repeated. `w_0` was drawn from that
+    component of `xi`, and the latents are functions of the noise `normal`.
     """
 
     base: Trajectories

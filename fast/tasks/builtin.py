@@ -23,10 +23,7 @@ from reference.problems.base import Setup
 class Constructed(BuiltIn):
     """A task whose options are the parameters of a function that makes its problem.
 
-    Attributes:
-        make: the function, or the class of the problem.
-        parameters: the parameter that each option sets.
-        reads_file: whether the problem is a file of the user's, read only when it is needed.
+    `parameters` names the one that each option sets. A user's file is read only when it is needed.
     """
 
     make: ClassVar[Callable[..., Any]]

@@ -43,12 +43,9 @@ class Logits(NamedTuple):
 
 
 class WayBack(NamedTuple):
-    """The backward move of a step.
+    """The backward move of a step: the logits of `p_B` over the parents, and the one it came from.
 
-    Attributes:
-        logits: the logits of `p_B` over the parents.
-        taken: the parent that the trajectory came from.
-        counts: False where a step has a single parent, as a stop has.
+    It does not count where a step has a single parent, as a stop has.
     """
 
     logits: Logits

@@ -26,12 +26,10 @@ Walker = Literal["edges", "orders"]
 
 @dataclass(frozen=True)
 class Chain:
-    """A Markov chain on the problem of a task.
+    """A Markov chain on the problem of a task, of which nothing is trained.
 
-    Attributes:
-        config: the task, seed and folder; nothing is trained.
-        walker: graphs edge by edge (`GraphTarget`), or orders (`OrderTarget`).
-        moves: the number of states that it visits, including the discarded ones at the start.
+    The walker moves graphs edge by edge (`GraphTarget`), or orders (`OrderTarget`), and visits so
+    many states, including the discarded ones at the start.
     """
 
     config: TrainConfig

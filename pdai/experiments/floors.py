@@ -30,11 +30,8 @@ DIGITS = 6
 class Floors(NamedTuple):
     """The least TV to the target of a row that policies can reach.
 
-    It is proved from below, and from above by a policy that has that TV.
-
-    Attributes:
-        markovian: the floor of policies that see the observation of the state.
-        with_memory: the floor of policies that see all observations so far; its lower bound is 0.
+    It is proved from below, and from above by a policy that has that TV: for policies that see the
+    observation of the state, and for those that see all so far, whose lower bound is 0.
     """
 
     markovian: Interval

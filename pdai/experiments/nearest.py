@@ -23,11 +23,9 @@ LARGEST_LOGIT = 20.0
 
 
 class Attained(NamedTuple):
-    """A policy of the class, by its weights, and the TV of its terminal law to the target.
+    """A policy of the class, by a weight per class, and an upper bound on its TV to the target.
 
-    Attributes:
-        weights: one per class.
-        distance: an upper bound on that TV, exact up to rounding in ball arithmetic.
+    That is exact up to rounding in ball arithmetic.
     """
 
     weights: tuple[Fraction, ...]

@@ -124,12 +124,9 @@ NETWORKS = (MARKOVIAN, "GRU+", "SRWM+", "transformer")
 
 
 class Line(NamedTuple):
-    """A row of the table.
+    """A row of study:forgetting: its price, and the TV of each trained seed, by network.
 
-    Attributes:
-        row: the row of study:forgetting.
-        price: what was computed; the floor is within those of all classes that see less or more.
-        trained: the TV of each seed, by network.
+    The floor is within those of all classes that see less or more.
     """
 
     row: str

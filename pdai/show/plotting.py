@@ -29,14 +29,7 @@ from reference.show import save_figure
 
 
 class Look(NamedTuple):
-    """Colour, line and marker of a model.
-
-    Attributes:
-        colour: the colour of its points and lines.
-        line: the style of its lines.
-        marker: the shape of its points.
-        is_filled: filled points; a model without its memory has hollow ones.
-    """
+    """Colour, line and marker of a model; one without its memory has hollow points."""
 
     colour: str
     line: str = "-"

@@ -24,18 +24,8 @@ Floats = npt.NDArray[np.float64]
 class Stored:
     """The contents of a finished run folder, read without importing any module that it names.
 
-    Attributes:
-        folder: the run folder.
-        config: the options of the configuration, by name.
-        meta: versions and machine.
-        report: the final figures.
-        records: measurements while it trained.
-        learned: `p_T(x)` of the first seed.
-        target: `pi(x)`.
-        is_solved: whether `pdai solve` made it, which trains no network.
-
-    Raises:
-        InputError: if the run is not finished, or damaged.
+    `learned` is `p_T(x)` of the first seed, and `target` is `pi(x)`. Raises InputError if the run
+    is not finished, or damaged.
     """
 
     def __init__(self, folder: Path):

@@ -28,13 +28,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Sampler:
-    """A sampler of a problem.
-
-    Attributes:
-        way: how it was made.
-        why: the reason, in words.
-        run: its run, with the folder.
-    """
+    """A sampler of a problem: the way in which it was made, why, in words, and its run."""
 
     def __init__(
         self,

@@ -71,14 +71,7 @@ TOLD = "TV is 0 if the problem's log_z() and sample are right, which is not prov
 
 @dataclass(frozen=True)
 class Recipe:
-    """The content of a solved run's config.json.
-
-    Attributes:
-        task: the problem.
-        p_b: the backward policy.
-        way: the way in which the sampler is exact.
-        why: the reason for the way, in words.
-    """
+    """A solved run's config.json: the problem, `p_B`, and the way in which it is exact, and why."""
 
     task: Task
     p_b: Backward

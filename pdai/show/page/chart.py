@@ -44,14 +44,9 @@ class Rule(NamedTuple):
 
 @dataclass(frozen=True)
 class Series:
-    """The marks, line and band of one run.
+    """The marks of one run, and a line and a band if there are any.
 
-    Attributes:
-        name: the name of the run.
-        number: the number of the run, which gives its colour, shape and dashes.
-        points: the marks.
-        line: points joined by a line; empty for marks alone.
-        band: x, low and high of a band around the line.
+    The number of the run gives its colour, shape and dashes. A band has x, low and high.
     """
 
     name: str

@@ -45,12 +45,8 @@ class Lift(NamedTuple):
 class Computed:
     """Results computed with the sampler of a run, or the reason why they are missing.
 
-    Attributes:
-        certificate: the certificate of its sampler.
-        samples: a few samples.
-        lift: the lifted DAG, if it is small.
-        offset: log score minus log R, in nats, for posteriors given data.
-        exact: the command that is exact on the problem of a trained run, if there is one.
+    The lift is for small DAGs, `offset` is log score minus log R in nats, for posteriors given
+    data, and `exact` the command that is exact on the problem of a trained run, if there is one.
     """
 
     certificate: Certificate | str
