@@ -42,19 +42,15 @@ def with_policy(setup: Setup, seed: int) -> Setup:
 def laws(setup: Setup) -> dict[tuple[int, ...], Any]:
     """`p_F` after every walk `p_0, ..., p_i`, by actions, evaluated one walk at a time."""
     policy, environment = setup.policies(setup.initial)[0], setup.environment
-    by_walk = {}
-    for inner in itertools.chain.from_iterable(
-        itertools.combinations(range(1, LENGTH), n) for n in range(LENGTH)
-    ):
-        for last in range(LENGTH + 1):
-            walk = (0, *(i for i in inner if i < last), last)[int(last == 0) :]
-            if max(np.diff(walk), default=0) > 2 or walk in by_walk:
-                continue
-            states = [environment.encode(f"p{i}") for i in walk]
-            outputs = policy.network.unroll(jnp.stack([environment.observe(s) for s in states]))
-            mask = environment.mask(states[-1])
-            log_p = np.asarray(policy.log_p_f(outputs[-1], mask), np.float64)
-            by_walk[walk] = np.exp(log_p[np.asarray(mask)])
+    walks: list[tuple[int, ...]] = [(0,)]
+    by_walk, unroll = {}, eqx.filter_jit(policy.network.unroll)
+    for walk in walks:
+        walks += [(*walk, i) for i in range(walk[-1] + 1, min(walk[-1] + 2, LENGTH) + 1)]
+        states = [environment.encode(f"p{i}") for i in walk]
+        outputs = unroll(jnp.stack([environment.observe(s) for s in states]))
+        mask = environment.mask(states[-1])
+        log_p = np.asarray(policy.log_p_f(outputs[-1], mask), np.float64)
+        by_walk[walk] = np.exp(log_p[np.asarray(mask)])
     return by_walk
 
 

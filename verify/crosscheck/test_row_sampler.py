@@ -16,7 +16,6 @@ from fast.laws.exact_policy import exact_policy
 from fast.laws.likelihood import log_likelihood, tightened
 from fast.laws.row_sampler import BATCH, RowSampler
 from fast.laws.walk import base_log_p_b, complete_histories
-from fast.policies.backward import LearnedBackward
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms
 from reference.certificates.betting import Interval
@@ -155,9 +154,12 @@ def test_the_learned_backward_policy_is_nearly_the_reversal() -> None:
     assert np.abs(uniform - np.array(reversal, float))[often].max() > 0.2
 
     draws = uniforms(jax.random.key(1), instance.environment, 50)
-    drawn, _ = sample_trajectories(learned, instance.environment, draws)
-    expected = evaluate(learned, instance.environment, drawn).log_p_b.sum(-1)
-    backward = learned.backward
-    assert isinstance(backward, LearnedBackward)
-    own = log_likelihood(backward, instance.environment, drawn)
+
+    @eqx.filter_jit
+    def both(learned: Any, environment: Any, draws: Any) -> Any:
+        drawn, _ = sample_trajectories(learned, environment, draws)
+        expected = evaluate(learned, environment, drawn).log_p_b.sum(-1)
+        return log_likelihood(learned.backward, environment, drawn), expected
+
+    own, expected = both(learned, instance.environment, draws)
     assert np.asarray(own) == pytest.approx(np.asarray(expected), abs=1e-5)

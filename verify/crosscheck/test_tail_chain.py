@@ -1,5 +1,6 @@
 """The chain that corrects a sampler: frequencies of a step beside rows of its exact matrix."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -20,6 +21,7 @@ from verify.crosscheck.instances import make_instance, random_policy
 # Trajectories of many lengths, and of one; with and without memory; p_B fixed and learned.
 CASES = (("grid", "markov", "learned"), ("synthetic, prepend-append", "gru", "uniform"))
 DRAWS = 4_096
+sample = eqx.filter_jit(sample_trajectories)
 
 
 @pytest.mark.crosscheck(
@@ -53,7 +55,7 @@ def test_frequencies_of_a_step_are_those_of_the_exact_matrix(
     assert labels == instance.ends
     rows = tail_chain(forward, backward.on(lifted), enumeration.rewards)
     key = jax.random.key(3)
-    drawn, _ = sample_trajectories(policy, environment, uniforms(key, environment, 1))
+    drawn, _ = sample(policy, environment, uniforms(key, environment, 1))
     (start,) = decode_all(environment, drawn.final)
     many = jax.tree.map(lambda leaf: jnp.repeat(leaf, DRAWS, 0), drawn.final)
     ends = jax.jit(step_chains)(policy, environment, many, key).trajectories.final
@@ -90,14 +92,15 @@ def test_frequencies_of_a_step_are_those_of_the_exact_matrix(
 def test_the_part_that_is_kept_is_kept_and_the_rest_is_drawn() -> None:
     environment = make_instance("grid").environment
     policy = random_policy(environment, dynamics="gru")
-    old, _ = sample_trajectories(policy, environment, uniforms(jax.random.key(0), environment, 64))
+    old, _ = sample(policy, environment, uniforms(jax.random.key(0), environment, 64))
     lengths = np.asarray(old.active.sum(1))
     kept = np.arange(64) % lengths
     other = uniforms(jax.random.key(1), environment, 64)
-    new = regrow(policy, environment, old, jnp.asarray(kept), other)
+    grow = eqx.filter_jit(regrow)
+    new = grow(policy, environment, old, jnp.asarray(kept), other)
     before = np.arange(environment.horizon) < kept[:, None]
     assert (np.asarray(new.actions == old.actions) | ~before).all()
     again = uniforms(jax.random.key(0), environment, 64)
-    same = regrow(policy, environment, old, jnp.zeros(64, jnp.int32), again)
+    same = grow(policy, environment, old, jnp.zeros(64, int), again)
     assert (np.asarray(same.actions == old.actions) | ~np.asarray(old.active)).all()
     assert not (np.asarray(new.actions == old.actions) | ~np.asarray(old.active)).all()
