@@ -51,8 +51,6 @@ def test_distance_is_to_the_closed_interval() -> None:
     interval = Interval(Fraction(1, 4), Fraction(3, 4))
     distances = [interval.distance(Fraction(n, 8)) for n in (0, 2, 4, 6, 7)]
     assert distances == [Fraction(1, 4), 0, 0, 0, Fraction(1, 8)]
-    assert Interval(HALF, HALF).forced
-    assert not interval.forced
 
 
 def rows(*entries: Any) -> tuple[tuple[Fraction, ...], ...]:

@@ -1,6 +1,7 @@
-"""A Markovian network fitted to a path-dependent policy, against the exact Markov projection."""
+"""Fits by likelihood: a Markovian network to a policy, and a backward policy to its reversal."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -10,13 +11,14 @@ import pytest
 
 from fast.balance.steps import evaluate
 from fast.laws.exact_policy import exact_policy
-from fast.laws.likelihood import fit_projection
+from fast.laws.likelihood import fit_projection, log_likelihood, tightened
 from fast.laws.terminal_law import exact_law
+from fast.laws.walk import base_log_p_b
 from fast.policies.policy import Policy
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms
 from fast.training.options import OptimiserOptions
-from reference import marginal
+from reference import marginal, path_sums
 from reference.metrics import total_variation
 from verify.crosscheck.instances import make_instance, random_policy
 
@@ -80,3 +82,35 @@ def test_a_step_is_that_of_the_mean_log_likelihood_and_leaves_the_policy_as_it_i
         assert np.asarray(ours) == pytest.approx(np.asarray(theirs), abs=1e-5)
     assert eqx.tree_equal(policy, random_policy(environment, dynamics="markov"))
     assert not eqx.tree_equal(moved, plain)
+
+
+@pytest.mark.long
+@pytest.mark.crosscheck("fast.laws.likelihood.tightened", "fast.laws.likelihood.log_likelihood")
+def test_the_learned_backward_policy_is_nearly_the_reversal() -> None:
+    """The backward rows of a Markovian sampler are `u(s) p_F(s'|s) / u(s')`; `p_F` stays."""
+    instance = make_instance("grid")
+    policy = random_policy(instance.environment, dynamics="markov")
+    learned = tightened(policy, instance.environment, 150, seed=0)
+    assert eqx.tree_equal(learned.network, policy.network)
+    _, forward = exact_policy(policy, instance.enumeration, 10_000)
+    visits = path_sums(forward)
+    dag = forward.dag
+    reversal = [
+        visits[u] * p / visits[v] for (u, v), p in zip(dag.edges, forward.values, strict=True)
+    ]
+    p_b = np.exp(base_log_p_b(learned, instance.enumeration, float64=True))
+    often = np.array([float(visits[v]) for _, v in dag.edges]) > 0.05
+    assert p_b[often] == pytest.approx(np.array(reversal, float)[often], abs=0.1)
+    uniform = np.exp(base_log_p_b(policy, instance.enumeration, float64=True))
+    assert np.abs(uniform - np.array(reversal, float))[often].max() > 0.2
+
+    draws = uniforms(jax.random.key(1), instance.environment, 50)
+
+    @eqx.filter_jit
+    def both(learned: Any, environment: Any, draws: Any) -> Any:
+        drawn, _ = sample_trajectories(learned, environment, draws)
+        expected = evaluate(learned, environment, drawn).log_p_b.sum(-1)
+        return log_likelihood(learned.backward, environment, drawn), expected
+
+    own, expected = both(learned, instance.environment, draws)
+    assert np.asarray(own) == pytest.approx(np.asarray(expected), abs=1e-5)

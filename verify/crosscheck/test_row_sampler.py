@@ -5,24 +5,16 @@ import math
 from fractions import Fraction
 from typing import Any
 
-import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fast.balance.steps import evaluate
-from fast.laws.exact_policy import exact_policy
-from fast.laws.likelihood import log_likelihood, tightened
 from fast.laws.row_sampler import BATCH, RowSampler
-from fast.laws.walk import base_log_p_b, complete_histories
-from fast.sampling.forward import sample_trajectories
-from fast.sampling.trajectories import uniforms
+from fast.laws.walk import complete_histories
 from reference.certificates.betting import Interval
 from reference.certificates.regimes import Budget, Draws, with_log_z, with_target
 from reference.certificates.sums import ExactPath
 from reference.errors import InputError
-from reference.marginals import path_sums
 from reference.problems import exact_reward
 from verify.crosscheck.instances import make_instance, random_policy
 
@@ -131,35 +123,3 @@ def test_an_environment_that_breaks_a_rule_is_refused_where_it_is_met() -> None:
         turned = type("Turned", (type(usual),), {"redo": redo})(**fields)
         with pytest.raises(InputError, match=words):
             RowSampler(policy, turned, instance.problem, "float32", 0).draw_backward(instance.ends)
-
-
-@pytest.mark.long
-@pytest.mark.crosscheck("fast.laws.likelihood.tightened", "fast.laws.likelihood.log_likelihood")
-def test_the_learned_backward_policy_is_nearly_the_reversal() -> None:
-    """The backward rows of a Markovian sampler are `u(s) p_F(s'|s) / u(s')`; `p_F` stays."""
-    instance = make_instance("grid")
-    policy = random_policy(instance.environment, dynamics="markov")
-    learned = tightened(policy, instance.environment, 150, seed=0)
-    assert eqx.tree_equal(learned.network, policy.network)
-    _, forward = exact_policy(policy, instance.enumeration, 10_000)
-    visits = path_sums(forward)
-    dag = forward.dag
-    reversal = [
-        visits[u] * p / visits[v] for (u, v), p in zip(dag.edges, forward.values, strict=True)
-    ]
-    p_b = np.exp(base_log_p_b(learned, instance.enumeration, float64=True))
-    often = np.array([float(visits[v]) for _, v in dag.edges]) > 0.05
-    assert p_b[often] == pytest.approx(np.array(reversal, float)[often], abs=0.1)
-    uniform = np.exp(base_log_p_b(policy, instance.enumeration, float64=True))
-    assert np.abs(uniform - np.array(reversal, float))[often].max() > 0.2
-
-    draws = uniforms(jax.random.key(1), instance.environment, 50)
-
-    @eqx.filter_jit
-    def both(learned: Any, environment: Any, draws: Any) -> Any:
-        drawn, _ = sample_trajectories(learned, environment, draws)
-        expected = evaluate(learned, environment, drawn).log_p_b.sum(-1)
-        return log_likelihood(learned.backward, environment, drawn), expected
-
-    own, expected = both(learned, instance.environment, draws)
-    assert np.asarray(own) == pytest.approx(np.asarray(expected), abs=1e-5)

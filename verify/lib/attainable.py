@@ -21,11 +21,6 @@ class Interval(NamedTuple):
     low: Fraction
     high: Fraction
 
-    @property
-    def forced(self) -> bool:
-        """True if it is a single number."""
-        return self.low == self.high
-
     def distance(self, probability: Fraction) -> Fraction:
         """The distance of `probability` from the closed interval.
 
