@@ -30,6 +30,8 @@ from verify.lib.gnn import (
 from verify.lib.scopes import Scope
 
 Features = tuple[Fraction, ...]
+PROBLEMS = [fork() for fork in FORKS.values()]
+HISTORIES = [(problem, tau) for problem in PROBLEMS for tau in inner_trajectories(problem)]
 
 
 def degrees(g: Graph, nodes: int) -> Features:
@@ -130,13 +132,11 @@ def test_as_a_lift_they_merge_the_histories_with_equal_features() -> None:
 
 @pytest.mark.claim("ex_graphs")
 def test_the_printed_phi_counts_an_edge_at_every_later_step() -> None:
-    for fork in FORKS.values():
-        problem = fork()
-        for trajectory in inner_trajectories(problem):
-            expected: Features = (Fraction(0),) * len(problem.features)
-            for state in trajectory:
-                expected = gated(expected, inverse_size(state), state, problem.initial)
-            assert features_along(PrintedTemporalDegree(problem), trajectory)[-1] == expected
+    for problem, trajectory in HISTORIES:
+        expected: Features = (Fraction(0),) * len(problem.features)
+        for state in trajectory:
+            expected = gated(expected, inverse_size(state), state, problem.initial)
+        assert features_along(PrintedTemporalDegree(problem), trajectory)[-1] == expected
 
 
 @pytest.mark.control("ex_graphs")
@@ -144,17 +144,14 @@ def test_the_printed_phi_counts_an_edge_at_every_later_step() -> None:
 def test_the_other_readings_are_not_the_recursion_of_the_proposition(
     reading: type[TemporalDegree],
 ) -> None:
-    for fork in FORKS.values():
-        problem = fork()
-        for trajectory in inner_trajectories(problem):
-            expected = along_the_proposition(trajectory, inverse_size, len(problem.features))
-            assert features_along(reading(problem), trajectory)[-1] != expected[-1]
+    for problem, trajectory in HISTORIES:
+        expected = along_the_proposition(trajectory, inverse_size, len(problem.features))
+        assert features_along(reading(problem), trajectory)[-1] != expected[-1]
 
 
 @pytest.mark.control("ex_graphs")
 def test_the_displayed_update_remembers_nothing() -> None:
-    for fork in FORKS.values():
-        problem = fork()
+    for problem in PROBLEMS:
         policies = wl_policies(problem, Frozen(problem))
         assert same_partition(policies.classes, wl_policies(problem).classes)
         assert first(policies, problem) == FORCED

@@ -229,22 +229,17 @@ def test_the_one_sided_bound_holds_on_a_fork_with_and_without_zeros(scope: Any) 
 
 
 @pytest.mark.claim("one-sided-tv-bound")
-def test_the_one_sided_bound_on_a_fork_by_hand() -> None:
+@pytest.mark.control("one-sided-tv-bound")
+def test_either_side_alone_vanishes_for_some_z_by_hand() -> None:
     # p_F = (3/4, 1/4), mu = (1/2, 1/2), TV = 1/4. Z = 2 Z*: all e^delta >= 1, the second term is
     # 3/4 (1 - 1/3) + 1/4 (1 - 1) = 1/2. Z = Z* / 2: the first is 1/2 (1 - 3/4) + 1/2 (1 - 1/4).
     instance = on_fork(Fraction(3, 4), Fraction(1, 2))
-    assert one_sided_tv_bound(*instance, Fraction(2)) == Fraction(1, 2)
-    assert one_sided_tv_bound(*instance, Fraction(1, 2)) == Fraction(1, 2)
-    assert one_sided_tv_bound(*instance, Fraction(1)) == Fraction(1, 4)
-
-
-@pytest.mark.control("one-sided-tv-bound")
-def test_either_side_alone_vanishes_for_some_z() -> None:
-    p_f, mu = on_fork(Fraction(3, 4), Fraction(1, 2)).laws()
+    p_f, mu = instance.laws()
     for z, below_vanishes in ((2, True), (Fraction(1, 2), False)):
         below = sum(max(m - z * p, Fraction(0)) for p, m in zip(p_f, mu, strict=True))
         above = sum(max(p - m / z, Fraction(0)) for p, m in zip(p_f, mu, strict=True))
         assert (below, above) == ((0, Fraction(1, 2)) if below_vanishes else (Fraction(1, 2), 0))
+        assert one_sided_tv_bound(*instance, Fraction(z)) == Fraction(1, 2)
 
 
 def in_floats(instance: Instance) -> tuple[ForwardPolicy[float], BackwardPolicy[float]]:
