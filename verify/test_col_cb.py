@@ -7,20 +7,13 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from reference import (
-    RATIONAL,
-    BackwardKernel,
-    BackwardPolicy,
-    ForwardPolicy,
-    History,
-    cb_residuals,
-    forward_from_backward,
-    lift,
-    marginal,
-    pointed_dag,
-    tb_residuals,
-)
-from reference.fields.field import T
+from reference.balance import cb_residuals, tb_residuals
+from reference.dag import pointed_dag
+from reference.fields.field import RATIONAL, T
+from reference.lifted import History, lift
+from reference.marginals import marginal
+from reference.policies import BackwardKernel, BackwardPolicy, ForwardPolicy
+from reference.solve import forward_from_backward
 from verify.lib import strategies
 from verify.lib.fields import FLINT
 from verify.lib.laws import by_label

@@ -9,27 +9,17 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from reference import (
-    FLOAT64,
-    RATIONAL,
-    BackwardPolicy,
-    ForwardPolicy,
-    History,
-    InputError,
-    PointedDAG,
-    cb_objective,
-    forward_from_backward,
-    lift,
-    log_tb_residuals,
-    marginal,
-    normalize,
-    optimal_log_z,
-    tb_objective,
-    tb_residuals,
-    total_variation,
-)
+from reference.balance import log_tb_residuals, tb_residuals
 from reference.bounds import tv_bound_from_loss
-from reference.objectives import Objective
+from reference.dag import PointedDAG
+from reference.errors import InputError
+from reference.fields.field import FLOAT64, RATIONAL
+from reference.lifted import History, lift
+from reference.marginals import marginal
+from reference.metrics import normalize, total_variation
+from reference.objectives import Objective, cb_objective, optimal_log_z, tb_objective
+from reference.policies import BackwardPolicy, ForwardPolicy
+from reference.solve import forward_from_backward
 from verify.lib.named_dags import DIAMOND, FORK
 from verify.lib.scopes import Scope, all_small_dags
 from verify.lib.small_scope import lifts, pointed_dags, pointed_dags_up_to

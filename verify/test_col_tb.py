@@ -7,25 +7,14 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from reference import (
-    RATIONAL,
-    BackwardKernel,
-    BackwardPolicy,
-    ForwardPolicy,
-    History,
-    flows,
-    forward_from_backward,
-    lift,
-    marginal,
-    mass,
-    normalize,
-    path_sums,
-    subtb_residuals,
-    tb_residuals,
-    total_variation,
-)
-from reference.fields.field import T
+from reference.balance import subtb_residuals, tb_residuals
+from reference.fields.field import RATIONAL, T
+from reference.lifted import History, lift
+from reference.marginals import marginal, mass, path_sums
+from reference.metrics import normalize, total_variation
+from reference.policies import BackwardKernel, BackwardPolicy, ForwardPolicy
 from reference.problems import Grid, enumerate_dag
+from reference.solve import flows, forward_from_backward
 from verify.lib import strategies
 from verify.lib.fields import FLINT
 from verify.lib.named_dags import DIAMOND, TWO_TO_ONE

@@ -8,18 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from reference import (
-    RATIONAL,
-    BackwardPolicy,
-    ForwardPolicy,
-    InputError,
-    PointedDAG,
-    forward_from_backward,
-    marginal,
-    path_sums,
-    pointed_dag,
-    tb_residuals,
-)
+from reference.balance import tb_residuals
+from reference.dag import PointedDAG, pointed_dag
+from reference.errors import InputError
+from reference.fields.field import RATIONAL
+from reference.marginals import marginal, path_sums
+from reference.policies import BackwardPolicy, ForwardPolicy
+from reference.solve import forward_from_backward
 from verify.lib import strategies
 from verify.lib.scopes import Scope
 from verify.lib.small_scope import pointed_dags_up_to

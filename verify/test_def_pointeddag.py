@@ -9,16 +9,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from reference import (
-    Additive,
-    History,
-    InputError,
-    LiftedDAG,
-    PointedDAG,
-    Table,
-    lift,
-    pointed_dag,
-)
+from reference.dag import PointedDAG, pointed_dag
+from reference.errors import InputError
+from reference.lifted import Additive, History, LiftedDAG, Table, lift
 from reference.problems import Grid, enumerate_dag
 from verify.lib import strategies
 from verify.lib.markovian import copies

@@ -6,16 +6,12 @@ from itertools import product
 
 import pytest
 
-from reference import (
-    RATIONAL,
-    BackwardPolicy,
-    ForwardPolicy,
-    forward_from_backward,
-    marginal,
-    normalize,
-    path_sums,
-    pointed_dag,
-)
+from reference.dag import pointed_dag
+from reference.fields.field import RATIONAL
+from reference.marginals import marginal, path_sums
+from reference.metrics import normalize
+from reference.policies import BackwardPolicy, ForwardPolicy
+from reference.solve import forward_from_backward
 from verify.lib.scopes import Scope, all_small_dags
 from verify.lib.small_scope import isomorphism_classes, pointed_dags_up_to
 from verify.lib.symbolic_scope import backward_and_rewards

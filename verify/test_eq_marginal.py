@@ -5,16 +5,10 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 
-from reference import (
-    FLOAT64,
-    RATIONAL,
-    ForwardPolicy,
-    PointedDAG,
-    gamma,
-    marginal,
-    marginal_by_trajectories,
-    pointed_dag,
-)
+from reference.dag import PointedDAG, pointed_dag
+from reference.fields.field import FLOAT64, RATIONAL, gamma
+from reference.marginals import marginal, marginal_by_trajectories
+from reference.policies import ForwardPolicy
 from verify.lib import strategies
 from verify.lib.fields import FLINT
 from verify.lib.laws import by_label

@@ -8,27 +8,16 @@ from typing import Any
 
 import pytest
 
-from reference import (
-    RATIONAL,
-    Additive,
-    BackwardPolicy,
-    Dynamics,
-    Forgetful,
-    ForwardPolicy,
-    History,
-    LiftedDAG,
-    PointedDAG,
-    enumerate_dag,
-    enumerate_rewards,
-    flows,
-    forward_from_backward,
-    kl_divergence,
-    lift,
-    marginal,
-    normalize,
-)
+from reference.dag import PointedDAG
 from reference.expressivity.memory import aliasing_kl
+from reference.fields.field import RATIONAL
+from reference.lifted import Additive, Dynamics, Forgetful, History, LiftedDAG, lift
+from reference.marginals import marginal
+from reference.metrics import kl_divergence, normalize
+from reference.policies import BackwardPolicy, ForwardPolicy
 from reference.problems import Lines
+from reference.problems.base import enumerate_dag, enumerate_rewards
+from reference.solve import flows, forward_from_backward
 
 SPARSE = Lines.sparse(25, 2)
 DAG = enumerate_dag(SPARSE)

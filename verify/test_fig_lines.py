@@ -8,25 +8,17 @@ from typing import Any
 
 import pytest
 
-from reference import (
-    RATIONAL,
-    BackwardKernel,
-    BackwardPolicy,
-    ForwardPolicy,
-    History,
-    InputError,
-    PointedDAG,
-    enumerate_dag,
-    enumerate_rewards,
-    forward_from_backward,
-    lift,
-    marginal,
-    normalize,
-    path_sums,
-    pointed_dag,
-    tb_residuals,
-)
+from reference.balance import tb_residuals
+from reference.dag import PointedDAG, pointed_dag
+from reference.errors import InputError
+from reference.fields.field import RATIONAL
+from reference.lifted import History, lift
+from reference.marginals import marginal, path_sums
+from reference.metrics import normalize
+from reference.policies import BackwardKernel, BackwardPolicy, ForwardPolicy
 from reference.problems import Grid, Lines
+from reference.problems.base import enumerate_dag, enumerate_rewards
+from reference.solve import forward_from_backward
 from verify.lib.laws import by_label
 
 Edges = dict[tuple[str, str], Fraction]

@@ -7,21 +7,13 @@ from typing import Any
 
 import pytest
 
-from reference import (
-    RATIONAL,
-    BackwardKernel,
-    BackwardPolicy,
-    ForwardPolicy,
-    History,
-    LiftedDAG,
-    enumerate_dag,
-    forward_from_backward,
-    h_transform,
-    lift,
-)
 from reference.expressivity.memory import memory_kl
-from reference.fields.field import T
+from reference.fields.field import RATIONAL, T
+from reference.lifted import History, LiftedDAG, lift
+from reference.policies import BackwardKernel, BackwardPolicy, ForwardPolicy
 from reference.problems import Lines
+from reference.problems.base import enumerate_dag
+from reference.solve import forward_from_backward, h_transform
 from verify.lib.fields import FLINT
 from verify.lib.markovian import (
     copies,

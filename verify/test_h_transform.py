@@ -5,18 +5,11 @@ from typing import Any
 
 import pytest
 
-from reference import (
-    RATIONAL,
-    BackwardKernel,
-    BackwardPolicy,
-    History,
-    LiftedDAG,
-    flows,
-    forward_from_backward,
-    h_transform,
-    lift,
-    path_sums,
-)
+from reference.fields.field import RATIONAL
+from reference.lifted import History, LiftedDAG, lift
+from reference.marginals import path_sums
+from reference.policies import BackwardKernel, BackwardPolicy
+from reference.solve import flows, forward_from_backward, h_transform
 from verify.lib.fields import FLINT
 from verify.lib.markovian import copies, has_memory, is_markovian, is_normalised
 from verify.lib.named_dags import DIAMOND

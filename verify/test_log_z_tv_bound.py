@@ -8,18 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reference import (
-    RATIONAL,
-    BackwardKernel,
-    BackwardPolicy,
-    ForwardPolicy,
-    marginal,
-    normalize,
-    total_variation,
-)
 from reference.balance import log_float
 from reference.certificates.features import exact_lines
 from reference.certificates.importance import shortfall
+from reference.fields.field import RATIONAL
+from reference.marginals import marginal
+from reference.metrics import normalize, total_variation
+from reference.policies import BackwardKernel, BackwardPolicy, ForwardPolicy
 from verify.lib.laws import PathLaws, path_laws
 from verify.lib.named_dags import TWO_TO_ONE
 from verify.lib.scopes import Scope, all_small_lifts

@@ -7,23 +7,15 @@ from typing import Any
 
 import pytest
 
-from reference import (
-    RATIONAL,
-    ForwardPolicy,
-    History,
-    LiftedDAG,
-    flows,
-    fm_residuals,
-    forward_from_backward,
-    kl_divergence,
-    lift,
-    marginal,
-    markov_projection,
-    normalize,
-    path_sums,
-    pointed_dag,
-)
+from reference.balance import fm_residuals
+from reference.dag import pointed_dag
 from reference.expressivity.memory import price_of_forgetting
+from reference.fields.field import RATIONAL
+from reference.lifted import History, LiftedDAG, lift
+from reference.marginals import marginal, path_sums
+from reference.metrics import kl_divergence, normalize
+from reference.policies import ForwardPolicy
+from reference.solve import flows, forward_from_backward, markov_projection
 from verify.lib.markovian import copies, has_memory, is_markovian
 from verify.lib.named_dags import DIAMOND
 from verify.lib.scopes import Scope, all_small_lifts

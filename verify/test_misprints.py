@@ -5,16 +5,12 @@ from typing import Any
 
 import pytest
 
-from reference import (
-    RATIONAL,
-    BackwardPolicy,
-    ForwardPolicy,
-    History,
-    enumerate_dag,
-    lift,
-    pointed_dag,
-)
+from reference.dag import pointed_dag
+from reference.fields.field import RATIONAL
+from reference.lifted import History, lift
+from reference.policies import BackwardPolicy, ForwardPolicy
 from reference.problems import Lines
+from reference.problems.base import enumerate_dag
 from verify.lib.named_dags import DIAMOND
 from verify.lib.scopes import Scope, all_small_dags
 

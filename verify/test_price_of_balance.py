@@ -12,20 +12,14 @@ import pytest
 from pdai.experiments.floors import target_of
 from pdai.experiments.minimisers import LOSSES, Landscape, LossName, minimum, proved_box
 from pdai.experiments.nearest import nearest
-from reference import (
-    RATIONAL,
-    BackwardPolicy,
-    ForwardPolicy,
-    PointedDAG,
-    marginal,
-    normalize,
-    path_sums,
-    pointed_dag,
-)
+from reference.dag import PointedDAG, pointed_dag
 from reference.expressivity.aliasing import TiedPolicies
 from reference.expressivity.coarse import block_of_cell, end_of_string, tied_policies
 from reference.fields.balls import precision
-from reference.metrics import total_variation
+from reference.fields.field import RATIONAL
+from reference.marginals import marginal, path_sums
+from reference.metrics import normalize, total_variation
+from reference.policies import BackwardPolicy, ForwardPolicy
 from reference.problems import BitSequences, Grid
 from verify.lib.attainable import tied_by
 from verify.lib.forks import HALF

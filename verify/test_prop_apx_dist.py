@@ -9,31 +9,22 @@ from typing import Any
 
 import pytest
 
-from reference import (
-    RATIONAL,
-    BackwardKernel,
-    BackwardPolicy,
-    Forgetful,
-    ForwardPolicy,
-    History,
-    InputError,
-    LiftedDAG,
-    PointedDAG,
+from reference.bounds import combined_tv_bound, tv_bound, tv_within
+from reference.combination import (
     Sampler,
-    Trajectory,
     aggregated_residuals,
     check_clients,
-    forward_from_backward,
-    forward_from_law,
-    lift,
-    marginal,
-    normalize,
-    pointed_dag,
     product_rewards,
     streaming_residuals,
-    total_variation,
 )
-from reference.bounds import combined_tv_bound, tv_bound, tv_within
+from reference.dag import PointedDAG, Trajectory, pointed_dag
+from reference.errors import InputError
+from reference.fields.field import RATIONAL
+from reference.lifted import Forgetful, History, LiftedDAG, lift
+from reference.marginals import marginal
+from reference.metrics import normalize, total_variation
+from reference.policies import BackwardKernel, BackwardPolicy, ForwardPolicy
+from reference.solve import forward_from_backward, forward_from_law
 from verify.lib.laws import by_label
 from verify.lib.named_dags import DIAMOND, FORK
 from verify.lib.scopes import Draw, Scope

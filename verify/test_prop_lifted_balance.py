@@ -7,25 +7,14 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from reference import (
-    RATIONAL,
-    BackwardPolicy,
-    ForwardPolicy,
-    History,
-    LiftedDAG,
-    db_residuals,
-    flows,
-    fm_residuals,
-    forward_from_backward,
-    lift,
-    marginal,
-    normalize,
-    path_sums,
-    pointed_dag,
-    subtb_residuals,
-    tb_residuals,
-)
-from reference.fields.field import T
+from reference.balance import db_residuals, fm_residuals, subtb_residuals, tb_residuals
+from reference.dag import pointed_dag
+from reference.fields.field import RATIONAL, T
+from reference.lifted import History, LiftedDAG, lift
+from reference.marginals import marginal, path_sums
+from reference.metrics import normalize
+from reference.policies import BackwardPolicy, ForwardPolicy
+from reference.solve import flows, forward_from_backward
 from verify.lib import strategies
 from verify.lib.fields import FLINT
 from verify.lib.markovian import copies

@@ -12,24 +12,11 @@ from typing import Any
 
 import pytest
 
-from reference import (
-    BackwardKernel,
-    BackwardPolicy,
-    ForwardPolicy,
-    History,
-    LiftedDAG,
-    Trajectory,
-    cb_residuals,
-    db_residuals,
-    lift,
-    marginal,
-    marginal_by_trajectories,
-    mass,
-    path_sums,
-    pointed_dag,
-    subtb_residuals,
-    tb_residuals,
-)
+from reference.balance import cb_residuals, db_residuals, subtb_residuals, tb_residuals
+from reference.dag import Trajectory, pointed_dag
+from reference.lifted import History, LiftedDAG, lift
+from reference.marginals import marginal, marginal_by_trajectories, mass, path_sums
+from reference.policies import BackwardKernel, BackwardPolicy, ForwardPolicy
 from verify.lib.fields import Polynomials
 from verify.lib.markovian import copies
 from verify.lib.named_dags import DIAMOND

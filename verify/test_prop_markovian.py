@@ -6,25 +6,17 @@ from typing import Any
 
 import pytest
 
-from reference import (
-    RATIONAL,
-    BackwardKernel,
-    BackwardPolicy,
-    ForwardPolicy,
-    History,
-    PointedDAG,
-    enumerate_dag,
-    forward_from_backward,
-    lift,
-    marginal,
-    mass,
-    normalize,
-    path_sums,
-    pointed_dag,
-    tb_residuals,
-)
+from reference.balance import tb_residuals
+from reference.dag import PointedDAG, pointed_dag
 from reference.expressivity.memory import memory_kl
+from reference.fields.field import RATIONAL
+from reference.lifted import History, lift
+from reference.marginals import marginal, mass, path_sums
+from reference.metrics import normalize
+from reference.policies import BackwardKernel, BackwardPolicy, ForwardPolicy
 from reference.problems import Lines
+from reference.problems.base import enumerate_dag
+from reference.solve import forward_from_backward
 from verify.lib.fields import FLINT
 from verify.lib.markovian import (
     copies,

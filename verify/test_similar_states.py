@@ -7,18 +7,14 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from reference import (
-    FLOAT64,
-    BackwardPolicy,
-    ForwardPolicy,
-    enumerate_dag,
-    enumerate_rewards,
-    forward_from_backward,
-    kl_divergence,
-)
+from reference.fields.field import FLOAT64
 from reference.marginals import path_sums
+from reference.metrics import kl_divergence
+from reference.policies import BackwardPolicy, ForwardPolicy
 from reference.problems import LazyRandomWalk, Lines
+from reference.problems.base import enumerate_dag, enumerate_rewards
 from reference.problems.random_walk import Landscape, Walker
+from reference.solve import forward_from_backward
 
 Floats = npt.NDArray[np.float64]
 Law = Mapping[Any, float]

@@ -12,21 +12,13 @@ from typing import Any
 import pytest
 from hypothesis import Phase, find, settings
 
-from reference import (
-    RATIONAL,
-    BackwardPolicy,
-    Forgetful,
-    ForwardPolicy,
-    History,
-    InputError,
-    LiftedDAG,
-    PointedDAG,
-    Table,
-    forward_from_backward,
-    lift,
-    marginal,
-    pointed_dag,
-)
+from reference.dag import PointedDAG, pointed_dag
+from reference.errors import InputError
+from reference.fields.field import RATIONAL
+from reference.lifted import Forgetful, History, LiftedDAG, Table, lift
+from reference.marginals import marginal
+from reference.policies import BackwardPolicy, ForwardPolicy
+from reference.solve import forward_from_backward
 from verify.lib import scopes, strategies
 from verify.lib.fields import FLINT
 from verify.lib.named_dags import DIAMOND

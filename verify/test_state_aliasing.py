@@ -8,20 +8,15 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from reference import (
-    RATIONAL,
-    BackwardPolicy,
-    ForwardPolicy,
-    History,
-    InputError,
-    PointedDAG,
-    forward_from_backward,
-    lift,
-    marginal,
-    normalize,
-    pointed_dag,
-)
+from reference.dag import PointedDAG, pointed_dag
+from reference.errors import InputError
 from reference.expressivity.aliasing import TiedPolicies
+from reference.fields.field import RATIONAL
+from reference.lifted import History, lift
+from reference.marginals import marginal
+from reference.metrics import normalize
+from reference.policies import BackwardPolicy, ForwardPolicy
+from reference.solve import forward_from_backward
 from verify.lib import linear
 from verify.lib.attainable import attainable, tied_by
 from verify.lib.cyclic import distances

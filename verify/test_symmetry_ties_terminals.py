@@ -9,19 +9,15 @@ from typing import Any
 
 import pytest
 
-from reference import (
-    RATIONAL,
-    BackwardPolicy,
-    ForwardPolicy,
-    History,
-    PointedDAG,
-    enumerate_dag,
-    forward_from_backward,
-    lift,
-    marginal,
-    normalize,
-)
+from reference.dag import PointedDAG
+from reference.fields.field import RATIONAL
+from reference.lifted import History, lift
+from reference.marginals import marginal
+from reference.metrics import normalize
+from reference.policies import BackwardPolicy, ForwardPolicy
+from reference.problems.base import enumerate_dag
 from reference.problems.graphs import EdgeAddition
+from reference.solve import forward_from_backward
 from verify.lib.forks import (
     EVERYTHING,
     FORCED,

@@ -23,26 +23,22 @@ from fast.parts import DYNAMICS
 from fast.policies.policy import Policy
 from fast.training.build import make_policy
 from fast.training.compose import configure
-from reference.problems import (
-    BitSequences,
-    EdgeAddition,
-    Grid,
-    HardCore,
-    Ising,
-    LazyRandomWalk,
-    Lines,
-    Order,
-    Phylogeny,
-    Preference,
-    Problem,
-    Sets,
-    StructureLearning,
-    SyntheticSequences,
-    TableSequences,
-    Torus,
-    VariableSelection,
-)
-from reference.problems.graphs import graph
+from reference.problems.base import Order, Problem
+from reference.problems.bits import BitSequences
+from reference.problems.graphs import EdgeAddition, graph
+from reference.problems.grid import Grid
+from reference.problems.hard_core import HardCore
+from reference.problems.ising import Ising
+from reference.problems.lines import Lines
+from reference.problems.phylogeny import Phylogeny
+from reference.problems.preference import Preference
+from reference.problems.random_walk import LazyRandomWalk
+from reference.problems.sequences import SyntheticSequences
+from reference.problems.sets import Sets
+from reference.problems.structure import StructureLearning
+from reference.problems.tables import TableSequences
+from reference.problems.torus import Torus
+from reference.problems.variables import VariableSelection
 from verify.lib.forks import lattice
 
 TABLE = np.random.default_rng(5).normal(size=4**3).astype(np.float32)

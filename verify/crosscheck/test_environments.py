@@ -14,17 +14,15 @@ from fast.environments.interface import encode_all
 from fast.laws.enumeration import decode_all, enumerate_environment
 from reference.balance import log_float
 from reference.errors import InputError, TooLargeError
-from reference.problems import (
-    BitSequences,
-    EdgeAddition,
-    Grid,
-    Phylogeny,
-    Sets,
-    StructureLearning,
-    TableSequences,
-    VariableSelection,
-)
+from reference.problems.bits import BitSequences
+from reference.problems.graphs import EdgeAddition
+from reference.problems.grid import Grid
+from reference.problems.phylogeny import Phylogeny
 from reference.problems.presets import PAPER
+from reference.problems.sets import Sets
+from reference.problems.structure import StructureLearning
+from reference.problems.tables import TableSequences
+from reference.problems.variables import VariableSelection
 from verify.crosscheck.compare import excess
 from verify.crosscheck.instances import PRESETS, PROBLEMS, Instance, environment_of, make_instance
 

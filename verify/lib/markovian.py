@@ -3,16 +3,11 @@
 from fractions import Fraction
 from typing import Any
 
-from reference import (
-    RATIONAL,
-    BackwardKernel,
-    BackwardPolicy,
-    ForwardPolicy,
-    InputError,
-    LiftedDAG,
-    path_sums,
-)
-from reference.fields.field import T
+from reference.errors import InputError
+from reference.fields.field import RATIONAL, T
+from reference.lifted import LiftedDAG
+from reference.marginals import path_sums
+from reference.policies import BackwardKernel, BackwardPolicy, ForwardPolicy
 
 
 def is_markovian(policy: ForwardPolicy[T], lifted: LiftedDAG[Any]) -> bool:

@@ -10,20 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import cycle, islice, product
 from typing import Any, NamedTuple, TypeVar
 
-from reference import (
-    RATIONAL,
-    BackwardKernel,
-    BackwardPolicy,
-    Field,
-    Forgetful,
-    ForwardPolicy,
-    History,
-    LiftedDAG,
-    PointedDAG,
-    forward_from_law,
-    lift,
-)
-from reference.fields.field import T
+from reference.dag import PointedDAG
+from reference.fields.field import RATIONAL, Field, T
+from reference.lifted import Forgetful, History, LiftedDAG, lift
+from reference.policies import BackwardKernel, BackwardPolicy, ForwardPolicy
+from reference.solve import forward_from_law
 from verify.lib.small_scope import isomorphism_classes, lifts, pointed_dags, pointed_dags_up_to
 
 Case = TypeVar("Case")

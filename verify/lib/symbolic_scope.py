@@ -17,18 +17,12 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
-from reference import (
-    BackwardPolicy,
-    Field,
-    ForwardPolicy,
-    History,
-    LiftedDAG,
-    PointedDAG,
-    Symbolic,
-    lift,
-)
+from reference import Symbolic
+from reference.dag import PointedDAG
+from reference.fields.field import Field
 from reference.fields.symbolic import MAX_PARAMETERS
-from reference.policies import EdgeWeights
+from reference.lifted import History, LiftedDAG, lift
+from reference.policies import BackwardPolicy, EdgeWeights, ForwardPolicy
 from verify.lib.fields import Polynomials
 from verify.lib.scopes import EXHAUSTIVE_NODES, MAX_NODES
 from verify.lib.small_scope import isomorphism_classes, lifts
