@@ -457,7 +457,7 @@ def _sampled(
         if known.log_z is None or not hasattr(sampler, "exact_paths"):
             raise _no_file(source.name)
         sampler.exact_paths = exact
-    draws, means = Draws(), None
+    draws, means = Draws(labels=features is not None), None
     if features is not None:
         # Kept draws have the features in place of the terminal states, as pairs.
         means = FeatureMeans(features if options.keep is None else dict)

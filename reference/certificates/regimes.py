@@ -41,11 +41,12 @@ class Budget(NamedTuple):
 class Draws:
     """The trajectories that were drawn: `log(R p_B / p_F)` of each, in nats, block by block.
 
-    `watch` is called with each block, such as to sum up features.
+    `watch` is called with each block, such as to sum up features; with `labels` it has its ends.
     """
 
     log_weights: list[Any] = field(default_factory=list)
     watch: Callable[[Walks], None] | None = None
+    labels: bool = False
 
     @property
     def count(self) -> int:
@@ -209,7 +210,7 @@ def _rounding(walks: Walks, log_z: float) -> Any:
 
 
 def _drawn(sampler: Sampler, size: int, draws: Draws) -> Walks:
-    walks = sampler.draw(size, labels=draws.watch is not None)
+    walks = sampler.draw(size, labels=draws.labels)
     if np.isnan(walks.log_weight).any() or not np.isfinite(walks.error).all():
         raise InputError(
             "a trajectory has log p_F, log p_B or log R that is NaN: check network and reward"
