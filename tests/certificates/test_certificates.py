@@ -195,11 +195,8 @@ def of_network(dynamics: str) -> Any:
 @pytest.mark.parametrize(
     ("make", "of"),
     [
-        (of_random_rows, Grid.minimal()),
-        (of_random_rows, Sets.minimal()),
-        (of_random_rows, TableSequences.minimal()),
-        (of_network, "markov"),
-        (of_network, "srwm"),
+        *((of_random_rows, kind.minimal()) for kind in (Grid, Sets, TableSequences)),
+        *((of_network, dynamics) for dynamics in ("markov", "srwm")),
     ],
     ids=["grid", "sets", "sequences", "markov", "srwm"],
 )

@@ -494,13 +494,9 @@ def meant(_: Any, x: str) -> int:
 @pytest.mark.parametrize(
     ("reward", "wraps"),
     [
-        (product_of(np.uint8), True),
-        (product_of(np.uint8, np.uint8), True),
-        (product_of(np.int16), False),
-        (product_of(int), False),
-        (product_of(np.float64, float), False),
-        (far, False),
-        (meant, False),
+        *((product_of(*kinds), True) for kinds in ((np.uint8,), (np.uint8, np.uint8))),
+        *((product_of(*kinds), False) for kinds in ((np.int16,), (int,), (np.float64, float))),
+        *((far, False), (meant, False)),
     ],
 )
 def test_an_integer_that_wraps_on_the_way_to_a_reward_is_refused(reward: Any, wraps: bool) -> None:

@@ -78,13 +78,8 @@ class CutError(Exception):
 @pytest.mark.parametrize(
     ("regime", "features", "block"),
     [
-        ("Z", None, 0),
-        ("Z", None, 2),
-        ("Z", where, 1),
-        ("S", None, 0),
-        ("S", None, 1),
-        ("S", None, 2),
-        ("N", None, 1),
+        *(("Z", None, 0), ("Z", None, 2), ("Z", where, 1), ("N", None, 1)),
+        *(("S", None, block) for block in range(3)),
     ],
 )
 def test_a_certificate_that_is_cut_off_goes_on_to_the_same_numbers(

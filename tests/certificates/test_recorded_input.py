@@ -53,11 +53,7 @@ Literal = flat("Literal", *ALIKE, **TEN, parse=staticmethod(ast.literal_eval))
 @pytest.mark.parametrize(
     ("problem", "text", "state"),
     [
-        (Bits, "001", "001"),
-        (Bits, "100", "100"),
-        (Bits, "1e5", "1e5"),
-        (Bits, "1_0", "1_0"),
-        (Bits, "True", "True"),
+        *((Bits, text, text) for text in ("001", "100", "1e5", "1_0", "True")),
         (Numbers, "10", 10),
         (Tuples, '"(0, 1, 0)"', (0, 1, 0)),
         (Read, "010", (0, 1, 0)),

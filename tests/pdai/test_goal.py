@@ -12,6 +12,7 @@ from fast.runs.records import SEAL, write_json
 from fast.training.compose import configure, to_json
 from pdai.goal import LEVEL, LOG, _next, first_steps, go_on, is_goal, train_until
 from pdai.show.progress import QUIET
+from tests.certificates.problems import other
 from tests.command_lines import answer
 from tests.refusals import refused, refuses
 
@@ -107,25 +108,15 @@ def test_a_dynamics_without_a_head_has_no_table() -> None:
     assert _next(config, LONGER).options == {"anneal": 0.6}
 
 
-class _NoZ:
-    """Too large to enumerate, without log Z."""
-
-    initial = 1
-
-    def children(self, state: int) -> list[int]:
-        return [2 * state, 2 * state + 1] if state < 2**20 else []
-
-    def reward(self, state: int) -> int:
-        return 1
-
-
+# Too large to enumerate, without log Z.
+NO_Z = other("NoZ", children=lambda _, s: [s + "a", s + "b"] if len(s) < 20 else [])
 test_a_goal_that_no_certificate_can_show_and_a_display_of_no_kind_are_refused = refuses(
     lambda problem, options: pdai.train(problem, **options),
     ("grid", {"tv": 1.0}, "tv"),
     ("grid", {"tv": -0.1}, "tv"),
     ("grid", {"tv": 0.1, "seeds": 2}, "one sampler"),
     ("sets", {"tv": 1e-7}, "too large to enumerate, and a certificate then takes"),
-    (_NoZ, {"tv": 0.1}, "log Z of .* is not known"),
+    (NO_Z, {"tv": 0.1}, "log Z of .* is not known"),
     ("grid", {"tv": 0.1, "tv_seconds": 0.0}, "tv_seconds"),
     ("grid", {"steps": 1, "display": "loud"}, "display"),
 )

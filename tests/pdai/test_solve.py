@@ -43,6 +43,7 @@ from reference.problems.grid import Cell
 from reference.problems.networks import Network
 from reference.problems.sets import Items, Sets
 from reference.solve import forward_from_backward
+from tests.certificates.problems import other
 from tests.command_lines import ROOT, answer, python
 from tests.made_up_runs import tiny_run
 from tests.refusals import refuses, whole
@@ -105,24 +106,9 @@ class Cycle(Fork):
         return {"aa": ("a",)}.get(state, super().children(state))
 
 
-class Nothing:
-    initial = ""
-
-    def children(self, state: str) -> tuple[str, ...]:
-        return () if state else ("a", "b")
-
-    def reward(self, terminal: str) -> int:
-        return 0
-
-
-class Endless:
-    initial = 0
-
-    def children(self, state: int) -> tuple[int, ...]:
-        return (2 * state + 1, 2 * state + 2)
-
-    def reward(self, terminal: int) -> int:
-        return 1
+Nothing = other("Nothing", children=lambda _, s: [] if s else ["a", "b"], reward=lambda _, x: 0)
+twice = lambda _, s: [2 * s + 1, 2 * s + 2]  # noqa: E731
+Endless = other("Endless", initial=0, children=twice, reward=lambda _, x: 1)
 
 
 class Shuffled:
@@ -382,7 +368,7 @@ test_bad_input_in_python = refuses(
 
 test_what_is_too_large_to_list = refuses(
     whole,
-    (lambda: solve(Endless(), max_states=100), "100 states"),
+    (lambda: solve(Endless, max_states=100), "100 states"),
     (lambda: solve("torus", rows=120, columns=120), r"up to about 10\^6870\.\d\d states"),
     kind=TooLargeError,
 )
@@ -448,9 +434,9 @@ def test_what_is_no_graph_has_no_probability_in_a_closed_form(tmp_path: Path) ->
         grid.log_prob([Cell((99, 0), True)])
     sets = solve("sets", out=tmp_path / "sets")
     assert (sets.log_prob(sets.sample(5).states) < 0).all()
-    for other in (0, *range(15)), (*range(15), 64), tuple(range(15, -1, -1)):
+    for outside in (0, *range(15)), (*range(15), 64), tuple(range(15, -1, -1)):
         with pytest.raises(InputError, match=r"is no terminal state of sets"):
-            sets.log_prob([Items(other)])
+            sets.log_prob([Items(outside)])
 
 
 def test_a_closed_form_of_ones_own_is_not_said_to_be_proved(tmp_path: Path) -> None:
@@ -468,9 +454,9 @@ def test_a_closed_form_of_ones_own_is_not_said_to_be_proved(tmp_path: Path) -> N
     answer("report", str(tmp_path / "few"), "--out", "page.html", cwd=tmp_path)
     assert "(exact" not in (tmp_path / "page.html").read_text()
     assert made.log_prob(["1" * 10]) == pytest.approx(10 * math.log(2 / 3))
-    for other in ("2" * 10, "1" * 11):
-        with pytest.raises(InputError, match=f"{other}' is no terminal state"):
-            made.log_prob([other])
+    for outside in ("2" * 10, "1" * 11):
+        with pytest.raises(InputError, match=f"{outside}' is no terminal state"):
+            made.log_prob([outside])
     made = pdai.sampler(Coins(40), max_states=1_000, out=tmp_path / "many")
     with pytest.raises(InputError, match=r"Coins has more than 20,000 states, and no parents"):
         made.log_prob(["1" * 40])

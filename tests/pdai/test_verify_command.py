@@ -79,15 +79,16 @@ def test_the_table_is_begun_where_there_is_none_and_notes_get_heads(
     assert trees.read_text().endswith("\n## Proof\n")
 
 
+PASSED = {("claim", "passed"): 2, ("control", "passed"): 1}
+OTHERS = (("claim", "failed"), ("control", "skipped"), ("claim", "error"))
+
+
 @pytest.mark.parametrize(
     ("outcomes", "expected"),
     [
-        ({("claim", "passed"): 2, ("control", "passed"): 1}, True),
-        ({("claim", "passed"): 2}, False),
-        ({("control", "passed"): 2}, False),
-        ({("claim", "passed"): 2, ("control", "passed"): 1, ("claim", "failed"): 1}, False),
-        ({("claim", "passed"): 2, ("control", "passed"): 1, ("control", "skipped"): 1}, False),
-        ({("claim", "passed"): 2, ("control", "passed"): 1, ("claim", "error"): 1}, False),
+        (PASSED, True),
+        *(({key: 2}, False) for key in PASSED),
+        *((PASSED | {(kind, ending): 1}, False) for kind, ending in OTHERS),
         ({}, False),
     ],
 )
