@@ -6,7 +6,6 @@ import math
 import os
 import re
 import resource
-import shlex
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,7 +14,6 @@ import pytest
 
 import pdai
 from fast.laws.samples import Samples
-from pdai.parsing import parse
 from pdai.show.sample_tables import sample_table
 from reference.bounds import tv_bound
 from reference.certificates.betting import BETS
@@ -213,12 +211,6 @@ def test_bad_input_is_one_line_and_exits_with_two(arguments: str, words: str, he
     error = answer(*asked, cwd=here, expect=2).stderr
     assert words in error
     assert error.count("\n") == 1
-
-
-@pytest.mark.parametrize("line", re.findall(r"^pdai (.*)$", PAGE, re.MULTILINE))
-def test_the_commands_of_the_page_are_understood(line: str) -> None:
-    parsed = parse(shlex.split(line))
-    assert parsed.distance if line.startswith("power") else parsed.sampler
 
 
 def test_the_numbers_of_the_page() -> None:
