@@ -25,10 +25,10 @@ def read_rows(path: Path) -> tuple[list[str] | None, list[list[str]]]:
 
     The file is CSV, whose names are a row; or JSON lines (.jsonl, .ndjson), each a value or an
     object; or an array of NumPy (.npy) with a value or a row for each sample. A list is written as
-    Python writes a tuple. On the standard input (`-`), lines of JSON are known by the first, which
-    must be a list or an object, and an array by its first bytes. An empty line is an empty row. It
-    is refused between texts, as it may be the empty one. Raises InputError for a file that cannot
-    be read.
+    Python writes a tuple, and such tuples may be the lines of a file. On the standard input (`-`),
+    lines of JSON are known by the first, which must be a list or an object, and an array by its
+    first bytes. An empty line is an empty row. It is refused between texts, as it may be the empty
+    one. Raises InputError for a file that cannot be read.
     """
     is_stream = str(path) == STDIN
     content = sys.stdin.buffer.read() if is_stream else read_file(path, follow=True)
@@ -38,7 +38,7 @@ def read_rows(path: Path) -> tuple[list[str] | None, list[list[str]]]:
         text = content.decode("utf-8-sig")
         if path.suffix in JSON_LINES or (is_stream and _begins_with_json(text)):
             return _json_rows(path, text)
-        rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+        rows = _tuples(text) or list(csv.reader(io.StringIO(text, newline=""), strict=True))
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{str(path)!r} cannot be read as CSV ({error})") from None
     lines = [line for line, row in enumerate(rows, 1) if row]
@@ -49,6 +49,15 @@ def read_rows(path: Path) -> tuple[list[str] | None, list[list[str]]]:
             'the empty text as "", or leave such lines out'
         )
     return None, rows
+
+
+def _tuples(text: str) -> list[list[str]]:
+    """Lines of which each is a tuple as Python prints it, below a header at most; else []."""
+    lines = text.splitlines()
+    body = lines[lines[:1] == ["terminal"] :]
+    if not body or any(line[:1] + line[-1:] != "()" for line in body):
+        return []
+    return [[line] for line in lines]
 
 
 def _begins_with_json(text: str) -> bool:

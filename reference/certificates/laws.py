@@ -56,7 +56,10 @@ def law_of(
     if law != UNIFORM:
         return ListedLaw(read_weights(Path(law), "value"))
     if support is None:
-        raise InputError("the law is uniform, but over which values? Give its support")
+        raise InputError(
+            "the law is uniform, but over which values? Give its support (--support FILE), or "
+            "solutions"
+        )
     if isinstance(support, str | Path):
         return uniform_on(Path(support))
     return ListedLaw.uniform(check_list("the target", "support", support))

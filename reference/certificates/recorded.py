@@ -138,8 +138,8 @@ def _columns(path: Path) -> tuple[dict[str, Sequence[str]], bool]:
         if len(row) != len(header):
             raise InputError(
                 f"{str(path)!r}: sample {number} has {len(row)} columns, but must have "
-                f"{', '.join(header)}: write a state as one value, in quotes if it contains "
-                "commas, or name the columns in the first line"
+                f"{len(header)}, {', '.join(header)}: write a state as one value, in quotes if it "
+                f"contains commas, or name the columns in the first line, such as terminal,{PRICED}"
             )
     return dict(zip(header, zip(*rows, strict=True), strict=True)), has_header
 

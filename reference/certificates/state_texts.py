@@ -13,7 +13,7 @@ import numpy as np
 
 from reference.certificates.policies import WaysBack
 from reference.errors import InputError, check_hashable, plain, shown
-from reference.problems.base import AskedProblem
+from reference.problems.base import AskedProblem, is_ours
 from reference.problems.circuits import Circuit
 from reference.user_code import Growth, called, parts_of
 
@@ -141,9 +141,11 @@ class StateTexts:
 
     def _none(self, text: str) -> str:
         some = next(iter(self._terminals or ()))
+        is_theirs = self._parse is None and not is_ours(self._problem)
+        parse = f", or give {self._name} a parse(text)" if is_theirs else ""
         return (
             f"the sample {shown(text)} is none of the problem's {len(self._terminals or ()):,} "
-            f"terminal states: write them as the problem does, such as {plain(some)}"
+            f"terminal states: write them as the problem does, such as {plain(some)}{parse}"
         )
 
     def _terminal(self, text: str, state: Hashable) -> Hashable:

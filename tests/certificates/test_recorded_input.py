@@ -56,6 +56,7 @@ Literal = flat("Literal", *ALIKE, **TEN, parse=staticmethod(ast.literal_eval))
         *((Bits, text, text) for text in ("001", "100", "1e5", "1_0", "True")),
         (Numbers, "10", 10),
         (Tuples, '"(0, 1, 0)"', (0, 1, 0)),
+        (Tuples, "(0, 1, 0)", (0, 1, 0)),
         (Read, "010", (0, 1, 0)),
     ],
 )
