@@ -1,6 +1,8 @@
-"""When `pdai solve` would be exact, in one line."""
+"""What a training is told before it begins: of `pdai solve`, and of an order that changes."""
 
+import os
 import shlex
+import subprocess
 import sys
 from dataclasses import fields
 from typing import Any
@@ -16,6 +18,13 @@ from reference.problems.closed_form import ClosedForm
 # which takes less than one.
 SECONDS, COUNTED = 200_000, 10_000
 CLOSED = "it has a closed form"
+# Prints the state graph of a problem in one number, in a process whose sets have another order.
+GRAPH = """
+import sys
+from reference.loading import as_problem
+from reference.problems.base import enumerate_dag
+print(hash(enumerate_dag(as_problem(sys.argv[1]), int(sys.argv[2])).children))
+"""
 
 
 def exact_beside(config: TrainConfig) -> str | None:
@@ -48,15 +57,41 @@ def _why(task: Task) -> str | None:
 
 
 def hint_at_exact(config: TrainConfig) -> None:
-    """Prints `exact_beside` to stderr."""
+    """Prints `exact_beside` to stderr, and a warning if no later process could read the run."""
     if (beside := exact_beside(config)) is not None:
         print(f"hint: {beside}", file=sys.stderr, flush=True)
+    if beside is not None and order_changes(config.task):
+        print(
+            "warning: in another process children(state) lists its states in another order, so "
+            "that every later command will refuse this run: sort what comes out of a set",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+def order_changes(task: Task) -> bool:
+    """True if the states of a user's small problem are seen to come in another order elsewhere."""
+    if not isinstance(task, CustomTask) or _is_only_here(task) or "PYTHONHASHSEED" in os.environ:
+        return False
+    here = hash(enumerate_dag(task.make_problem(), COUNTED).children)
+    done = subprocess.run(
+        [sys.executable, "-c", GRAPH, task.problem, str(COUNTED)],
+        env=os.environ | {"PYTHONHASHSEED": "1"},
+        capture_output=True,
+        text=True,
+    )
+    # Whatever the module prints comes first.
+    return not done.returncode and done.stdout.split()[-1] != str(here)
+
+
+def _is_only_here(task: CustomTask) -> bool:
+    """True if another process cannot import the problem."""
+    return task.problem.partition(":")[0] in (OBJECT, "__main__")
 
 
 def _command(task: Task) -> str:
     """The command or call that solves a task, with the options that differ from their defaults."""
-    if isinstance(task, CustomTask) and task.problem.partition(":")[0] in (OBJECT, "__main__"):
-        # Another process cannot import it.
+    if isinstance(task, CustomTask) and _is_only_here(task):
         return "`pdai.solve` on this problem"
     words = ["pdai", "solve", task.name]
     for part in fields(task):

@@ -24,7 +24,7 @@ from fast.tasks import TASKS
 from fast.training.compose import configure
 from pdai.show import plotting
 from pdai.show.stored import Stored
-from pdai.solving.hints import exact_beside
+from pdai.solving.hints import exact_beside, order_changes
 from pdai.solving.solve import solve
 from pdai.solving.solved import Solved
 from pdai.solving.teacher import exact_log_rows
@@ -546,6 +546,21 @@ def test_a_training_hints_at_the_exact_sampler(
 ) -> None:
     hint = exact_beside(configure(task, **options))
     assert hint is None if said is None else said in (hint or "")
+
+
+@pytest.mark.parametrize(
+    ("problem", "changes"),
+    [
+        ("tests.pdai.test_solve:Shuffled", True),
+        ("tests.pdai.test_solve:Fork", False),
+        (name_of(lambda: Shuffled()), False),
+    ],
+)
+def test_an_order_that_changes_is_seen_before_training(
+    problem: str, changes: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+    assert order_changes(configure("custom", problem=problem).task) is changes
 
 
 def test_a_folder_keeps_the_data_it_was_solved_for(tmp_path: Path) -> None:
