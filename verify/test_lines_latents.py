@@ -71,16 +71,14 @@ def test_lines_with_latents_is_a_lift_whose_backward_kernel_enters_the_previous_
 
 
 @pytest.mark.claim("lines_latents")
+@pytest.mark.control("lines_latents")
 def test_one_gaussian_step_is_dual_to_the_gaussian_posterior(scope: Any) -> None:
     def mean(after: Any, m: Any, r: Any, a: Any, b: Any, t: Any) -> Any:
         return m + a * r / (a**2 * r + t) * (after - a * m - b)
 
     assert are_dual(mean, lambda _after, _m, r, a, _b, t: r * t / (a**2 * r + t))
     scope("all linear Gaussian steps in R")
-
-
-@pytest.mark.control("lines_latents")
-def test_inverting_the_step_is_not_dual_to_it() -> None:
+    # Control: inverting the step is not dual to it.
     assert not are_dual(
         lambda after, _m, _r, a, b, _t: (after - b) / a, lambda _after, _m, _r, a, _b, t: t / a**2
     )

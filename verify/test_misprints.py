@@ -61,6 +61,7 @@ def test_the_printed_range_of_actions_loses_the_probability_of_stopping() -> Non
     "return ((v, row) for v, row in enumerate(dag.out_edges) if row)",
 )
 @pytest.mark.claim("misprints")
+@pytest.mark.control("misprints")
 def test_backward_probabilities_of_the_paths_to_a_state_sum_to_one(scope: Scope) -> None:
     for dag in scope.over(all_small_dags()):
         backward = BackwardPolicy.uniform(dag, RATIONAL)
@@ -68,10 +69,7 @@ def test_backward_probabilities_of_the_paths_to_a_state_sum_to_one(scope: Scope)
             paths = [tau for tau in dag.trajectories() if dag.end(tau) == x]
             assert sum(backward.along(tau) for tau in paths) == 1
     scope("uniform p_B on the same")
-
-
-@pytest.mark.control("misprints")
-def test_forward_probabilities_of_the_paths_to_a_state_do_not() -> None:
+    # Control: forward probabilities do not.
     forward = ForwardPolicy.uniform(DIAMOND, RATIONAL)
     x = DIAMOND.index["x"]
     paths = [tau for tau in DIAMOND.trajectories() if DIAMOND.end(tau) == x]
@@ -92,10 +90,7 @@ def following_latents(arguments: str) -> set[int]:
 
 
 @pytest.mark.claim("misprints")
-def test_the_next_latent_is_a_function_of_the_next_state_and_the_latent() -> None:
-    assert following_latents("s_t+1, W_t") == {1}
-
-
 @pytest.mark.control("misprints")
-def test_the_next_latent_is_no_function_of_the_state_and_the_latent() -> None:
+def test_the_next_latent_is_a_function_of_the_next_state_and_the_latent_not_of_the_state() -> None:
+    assert following_latents("s_t+1, W_t") == {1}
     assert following_latents("s_t, W_t") == {2}
