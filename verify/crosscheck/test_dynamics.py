@@ -30,7 +30,7 @@ from fast.dynamics.min_gru import MinGRU
 from fast.dynamics.perceptron import Perceptron
 from fast.dynamics.residual import ResidualBlock, normalised
 from fast.dynamics.rnn import RNN
-from fast.dynamics.rotations import haar_bases, rotation_angles
+from fast.dynamics.rotations import rotation_angles
 from fast.dynamics.self_reference import SelfReferential
 from fast.dynamics.srwm import SRWM, SRWMOptions
 from fast.dynamics.wrappers import Reset, Skip
@@ -484,63 +484,6 @@ def test_heads_rotate_by_different_angles_in_different_bases() -> None:
     together = np.concatenate([np.angle(np.linalg.eigvals(R)) for R in (first, second)])
     alone = np.angle(np.linalg.eigvals(rotation_matrix(8)))
     assert np.sort(together) == pytest.approx(np.sort(alone), abs=1e-12)
-
-
-def test_with_the_identity_link_the_basis_is_a_change_of_parameters() -> None:
-    Q, seen = haar_bases(1, 6)[0].astype(np.float32), jnp.asarray(OBSERVATIONS[0], jnp.float32)
-    turned = np.eye(19, dtype=np.float32)
-    turned[:6, :6] = turned[6:12, 6:12] = Q
-    for kind in ("identity", "elu"):
-        layer, flat = (srwm(link=kind, rotation=rotation) for rotation in ("haar", "planes"))
-        flat = eqx.tree_at(
-            lambda x: (x.embedding, x.slow, x.bias, x.b),
-            flat,
-            (Q @ layer.embedding, turned @ layer.slow @ Q.T, turned @ layer.bias, Q @ layer.b),
-        )
-        apart = distance(unroll(layer, seen), unroll(flat, seen))
-        # Control: with the normalised ELU it is not, as the simplex is not round.
-        assert apart <= 1e-5 if kind == "identity" else apart > 1e-2
-
-
-def frozen(write_key: Any, erase: Any, k: Floats, q: Floats, v: Floats, **options: Any) -> SRWM:
-    """A layer with the same q, k, v and rate (nearly) 1 at every state."""
-    layer = SRWM(2, 2, 64, link="identity", write_key=write_key, erase=erase, key=KEY, **options)
-    fixed: SRWM = eqx.tree_at(
-        lambda x: (x.embedding, x.slow, x.bias, x.a, x.b),
-        layer,
-        (
-            jnp.eye(2),
-            jnp.zeros((7, 2)),
-            jnp.concatenate([jnp.asarray(x, jnp.float32) for x in (q, k, v, [40.0])]),
-            jnp.array([1.0, 0.0]),
-            jnp.array([1.0, 0.0]),
-        ),
-    )
-    return fixed
-
-
-def largest_norm(layer: SRWM) -> float:
-    """The largest spectral norm of `W_t` over 60 steps; its columns are read one by one."""
-    columns = [unroll(layer, jnp.tile(unit, (60, 1))) for unit in jnp.eye(2)]
-    return max(float(np.linalg.norm(W, 2)) for W in np.stack(columns, -1))
-
-
-def test_the_stable_read_never_lengthens_the_matrix_and_the_printed_one_can() -> None:
-    # The corner k = q = (1, 0) of the simplex: R - k k' has spectral radius 1.36.
-    k, zero = np.array([1.0, 0.0]), np.zeros(2)
-    assert largest_norm(frozen("k", "after", k, k, zero)) <= 1 + 1e-5
-    assert largest_norm(frozen("k", "before", k, k, zero)) > 1e6
-    assert largest_norm(frozen("q", "before", k, k, zero)) > 1e6
-
-
-def test_writing_at_the_key_that_is_read_stores_the_value() -> None:
-    # With R = I, rate 1 and |k| = 1, W_t k = v; at q it is something else.
-    k, q, v = np.array([0.6, 0.8]), np.array([1.0, 0.0]), np.array([1.0, 3.0])
-    at_k = jnp.tile(jnp.asarray(k, jnp.float32), (3, 1))
-    at: list[Any] = ["k", "q"]
-    stored, other = (unroll(frozen(x, "before", k, q, v, rotation="none"), at_k)[1:] for x in at)
-    assert distance(stored, np.tile(v, (2, 1))) <= 1e-6
-    assert distance(other, stored) > 0.1
 
 
 def test_scales_multiply_what_is_drawn() -> None:

@@ -104,15 +104,6 @@ def test_environment_keeps_every_rule_on_every_state_and_edge(instance: Instance
     assert report.observations == report.inner_states == len(dag.labels) - len(dag.terminals)
 
 
-def test_actions_are_numbered_by_the_edges_that_they_follow(instance: Instance) -> None:
-    dag, enumeration = instance.enumeration.dag, instance.enumeration
-    seen = sorted(enumeration.edge[enumeration.edge >= 0].tolist())
-    assert seen == list(range(len(dag.edges)))
-    parents, actions = np.nonzero(enumeration.edge >= 0)
-    for u, a in zip(parents, actions, strict=True):
-        assert dag.edges[enumeration.edge[u, a]] == (u, enumeration.child[u, a])
-
-
 def test_environment_of_six6_has_the_states_edges_parents_and_rewards_of_the_problem(
     pytestconfig: pytest.Config,
 ) -> None:

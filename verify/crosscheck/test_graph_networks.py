@@ -324,26 +324,6 @@ def test_control_the_printed_order_separates_tied_pairs_by_their_numbers() -> No
     assert gaps(instance, "temporal, ordered", dynamics).within >= APART
 
 
-@pytest.mark.parametrize("layer", ["", ", graphconv"])
-def test_a_temporal_network_that_ignores_m_is_markovian(layer: str, paper: Instance) -> None:
-    """The inclusion of the Markovian family in the path-dependent one, as the proof has it."""
-    temporal = float64_networks(f"temporal{layer}", paper)
-    markovian = float64_networks(f"markovian{layer}", paper)
-    first = temporal.scorer.weights[0]  # type: ignore[attr-defined]
-    # The inputs are X, one column, and m; with graphconv also those of the neighbours.
-    is_m = np.arange(first.shape[1]) % 2 == 1
-    with jax.enable_x64(True):
-        zeroed = jnp.where(is_m[:, None], 0.0, first)
-        temporal = eqx.tree_at(lambda network: network.scorer.weights[0], temporal, zeroed)
-        scorer = eqx.tree_at(lambda s: s.weights[0], temporal.scorer, first[:, ~is_m])
-        markovian = eqx.tree_at(lambda network: network.scorer, markovian, scorer)
-    ours, theirs = unroll(paper, markovian), unroll(paper, temporal)
-    assert np.abs(ours - theirs).max() <= TIED * np.abs(ours).max()
-    # Control: with its own weights it is not.
-    others = unroll(paper, float64_networks(f"temporal{layer}", paper))
-    assert np.abs(ours - others).max() >= APART * np.abs(ours).max()
-
-
 # Training
 
 
