@@ -19,7 +19,7 @@ from fast.runs.identity import imported_sources
 from fast.runs.records import save_law, seal_run, write_json
 from fast.tasks import CustomTask, Task, task_meant
 from pdai.certifying.target import Target, log_z_interval
-from pdai.solving.solved import MOST_COMPARED, SHOWING, TOLD, Recipe, Solved, draws_of
+from pdai.solving.solved import DRAWN, MOST_COMPARED, SHOWING, TOLD, Recipe, Solved, draws_of
 from reference.arguments import build, checked
 from reference.balance import log_float
 from reference.certificates.features import KnowsMeans
@@ -45,8 +45,6 @@ Choice = Literal["auto", "listed", "closed-form"]
 
 # Bytes of a state with its label, its children and their numbers, in Python and in arrays.
 BYTES_PER_STATE = 1_500
-# Draws of a closed form whose probabilities are stored.
-DRAWN = 4_096
 # A user's log Z is compared with the sum of all rewards up to rounding, in nats per nat.
 SAME_LOG_Z = 1e-9
 # The largest error of the log Z of a closed form, in nats, as its probabilities are used.

@@ -33,7 +33,7 @@ from reference.files import InFolder, load_arrays
 from reference.lifted import LiftedDAG
 from reference.policies import ForwardPolicy
 from reference.problems.base import AskedProblem, enumerate_dag, exact_reward, kind_of_problem
-from reference.problems.closed_form import Enclosure
+from reference.problems.closed_form import Enclosure, stated_log_z
 from reference.user_code import called
 
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ FORMAT = 1
 BLOCK = 4_096
 # Trajectories that show whether the problem lists its states as it did, however few are drawn.
 SHOWING = 64
+# Draws of a closed form whose probabilities are stored.
+DRAWN = 4_096
 # A closed form is compared with all states up to so many.
 MOST_COMPARED = 20_000
 # Rewards are compared with those of the problem as it is now, in nats per nat.
@@ -137,8 +139,20 @@ class Solved(InFolder):
 
     @cached_property
     def problem(self) -> Any:
-        """The problem."""
-        return self.task.make_problem()
+        """The problem; raises InputError if its closed form is another than when it was solved."""
+        problem = self.task.make_problem()
+        if self.recipe.is_told:
+            labels, learned = load_arrays(self.folder / "law.npz", "labels", "learned")
+            states = [*dict.fromkeys(draws_of(problem, DRAWN, 0))]
+            log_z = stated_log_z(problem).value
+            own = np.array([log_float(exact_reward(problem, x)) for x in states]) - log_z
+            same_draws = [*map(str, states)] == labels.tolist() and log_z == self.log_z.value
+            if not (same_draws and np.allclose(np.exp(own), learned[0], 1e-9, 0)):
+                raise InputError(
+                    f"the problem of {str(self.folder)!r} has another log_z(), sample or rewards "
+                    "than when it was solved: is it another object of this name? Solve it again"
+                )
+        return problem
 
     @cached_property
     def dag(self) -> PointedDAG[Any]:

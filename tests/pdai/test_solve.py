@@ -28,6 +28,7 @@ from pdai.solving.hints import exact_beside, order_changes
 from pdai.solving.solve import solve
 from pdai.solving.solved import Solved
 from pdai.solving.teacher import exact_log_rows
+from reference import loading
 from reference.certificates.rows import exact_row
 from reference.errors import InputError, TooLargeError
 from reference.exact_flows import Backward, ExactFlows, GraphArrays, Scaled
@@ -439,7 +440,9 @@ def test_what_is_no_graph_has_no_probability_in_a_closed_form(tmp_path: Path) ->
             sets.log_prob([Items(outside)])
 
 
-def test_a_closed_form_of_ones_own_is_not_said_to_be_proved(tmp_path: Path) -> None:
+def test_a_closed_form_of_ones_own_is_not_said_to_be_proved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = pdai.sampler(Coins(), max_states=1_000, out=tmp_path / "few")
     assert "which is not proved" in made.why
     assert made.why == made.run.report.notes[0]
@@ -454,6 +457,11 @@ def test_a_closed_form_of_ones_own_is_not_said_to_be_proved(tmp_path: Path) -> N
     answer("report", str(tmp_path / "few"), "--out", "page.html", cwd=tmp_path)
     assert "(exact" not in (tmp_path / "page.html").read_text()
     assert made.log_prob(["1" * 10]) == pytest.approx(10 * math.log(2 / 3))
+    # Another process may have the name of the object for another one.
+    for named in (Coins(9), Coins(bias=0.6)):
+        monkeypatch.setitem(loading._OBJECTS, made.run.task.problem, named)
+        with pytest.raises(InputError, match=r"another log_z\(\), sample or rewards than when"):
+            pdai.load(tmp_path / "few").log_prob(["1" * 9])
     for outside in ("2" * 10, "1" * 11):
         with pytest.raises(InputError, match=f"{outside}' is no terminal state"):
             made.log_prob([outside])
