@@ -31,7 +31,8 @@ def recurrent_groups(given: Evaluation) -> tuple[Steps, Pullback]:
     if activations:
         start = policy.network.initial(), environment.observe(environment.initial())
         first = repeat(policy.network.record(*start)[1], len(trajectories.active))
-        activations = tuple(map(_with_first, first, activations))
+        both = zip(first, activations, strict=True)
+        activations = tuple(jnp.concatenate([start[None], later]) for start, later in both)
     terms = partial(_terms, given)
     values = cached_terms(given)
     if values is None:
@@ -71,10 +72,6 @@ def _as_a_whole(
     return as_steps(given.trajectories, jnp.moveaxis(computed, -1, 0)), (
         lambda derivative: pull(jnp.moveaxis(derivative, 0, -1))[0]
     )
-
-
-def _with_first(first: Array, later: Array) -> Array:
-    return jnp.concatenate([first[None], later])
 
 
 def _terms(

@@ -275,20 +275,6 @@ class SRWMOptions(BlockOptions):
 
     def alone(self, features: int, norm: Norm, horizon: int, *, key: PRNGKeyArray) -> SRWM:
         """The matrix with slow weights."""
-        return SRWM(
-            features,
-            self.latent_size,
-            horizon,
-            norm=norm,
-            heads=self.heads,
-            rotation=self.rotation,
-            angle_scale=self.angle_scale,
-            link=self.link,
-            start=self.start,
-            write_key=self.write_key,
-            erase=self.erase,
-            normalize=self.normalize,
-            latent_scale=self.latent_scale,
-            slow_scale=self.slow_scale,
-            key=key,
-        )
+        names = ("heads", *SRWMOptions.__annotations__.keys() - {"name"})
+        own = {name: getattr(self, name) for name in names}
+        return SRWM(features, self.latent_size, horizon, norm=norm, key=key, **own)

@@ -38,20 +38,13 @@ class BitEnvironment(AbstractSequenceEnvironment):
                 f"BitSequences: words of {problem.word} bits would need 2^{problem.word} actions: "
                 f"choose a word length of at most {MAX_WORD}"
             )
-        letters, length = 2**problem.word, problem.length // problem.word
-        ends = 1 if problem.build == "append" else 2
         return cls(
             modes=jnp.array([[bit == "1" for bit in mode] for mode in problem.modes]),
             word=problem.word,
             exponent=problem.exponent,
-            letters=letters,
-            length=length,
-            build=problem.build,
             encoding=encoding,
             last=last,
-            horizon=length,
-            actions=ends * letters,
-            parents=ends,
+            **cls.sizes(2**problem.word, problem.length // problem.word, problem.build),
         )
 
     def log_reward(self, state: SequenceState) -> Float[Array, ""]:

@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from fast.encoding import Encoding
 from fast.environments.assignments import AbstractAssignmentEnvironment, Assignment
 from fast.environments.base import ENVIRONMENTS
+from fast.environments.graphs import adjacency_matrix
 from reference.problems import HardCore
 from reference.problems.hard_core import Sites
 
@@ -39,9 +40,6 @@ class HardCoreEnvironment(AbstractAssignmentEnvironment):
     ) -> "HardCoreEnvironment":
         """The environment with the parameters of `problem`."""
         size = problem.vertices
-        adjacency = np.zeros((size, size), bool)
-        for u, v in problem.edges:
-            adjacency[u, v] = adjacency[v, u] = True
         uniform = replace(problem, fugacity=Fraction(1))
         counts = uniform.completions
         occupied = np.zeros((size, max(map(len, counts))))
@@ -54,7 +52,7 @@ class HardCoreEnvironment(AbstractAssignmentEnvironment):
                     occupied[k, i] = value * Fraction(counts[k + 1][after], count)
         return cls(
             log_fugacity=jnp.float32(np.log(float(problem.fugacity))),
-            adjacency=jnp.asarray(adjacency),
+            adjacency=jnp.asarray(adjacency_matrix(problem.edges, size)),
             occupied=jnp.asarray(occupied, jnp.float32),
             following=jnp.asarray(following, jnp.int32),
             encoding=encoding,

@@ -1,6 +1,6 @@
 """Sequence design as array code."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -38,6 +38,13 @@ class AbstractSequenceEnvironment(AbstractSizedEnvironment[SequenceState]):
     build: Build = eqx.field(static=True)
     encoding: Encoding = eqx.field(static=True)
     last: int | None = eqx.field(static=True)
+
+    @staticmethod
+    def sizes(letters: int, length: int, build: Build) -> dict[str, Any]:
+        """The static fields that follow from the letters and where they are added."""
+        ends = 1 if build == "append" else 2
+        own = {"letters": letters, "length": length, "build": build}
+        return own | {"horizon": length, "actions": ends * letters, "parents": ends}
 
     def initial(self) -> SequenceState:
         return SequenceState(jnp.zeros(self.length, jnp.int32), jnp.int32(0))
@@ -124,8 +131,6 @@ class SequenceEnvironment(AbstractSequenceEnvironment):
         last: int | None = None,
     ) -> "SequenceEnvironment":
         """The environment with the parameters of `problem`."""
-        letters = len(problem.alphabet)
-        ends = 1 if problem.build == "append" else 2
         table, u, v = np.zeros(0), np.zeros(0), np.zeros(0)
         if isinstance(problem, TableSequences):
             # The lowest score has y = 0 and log y = -inf; the floor of R takes over there.
@@ -140,15 +145,10 @@ class SequenceEnvironment(AbstractSequenceEnvironment):
             position_utilities=jnp.array(u, jnp.float32),
             letter_utilities=jnp.array(v, jnp.float32),
             alphabet=problem.alphabet,
-            letters=letters,
-            length=problem.length,
-            build=problem.build,
             form=problem.form if isinstance(problem, SyntheticSequences) else "product",
             encoding=encoding,
             last=last,
-            horizon=problem.length,
-            actions=ends * letters,
-            parents=ends,
+            **cls.sizes(len(problem.alphabet), problem.length, problem.build),
         )
 
     def log_reward(self, state: SequenceState) -> Float[Array, ""]:

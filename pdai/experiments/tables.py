@@ -178,14 +178,15 @@ def verdict(results: Results) -> str:
         for pair, rows in columns.items()
     ]
     kind = "ratio" if results.sign > 0 else "difference"
+    digits = partial(_digits, is_difference=results.sign < 0)
     body: dict[str, dict[Pair, str]] = {}
     papers: dict[str, str] = {}
     for pair, rows in columns.items():
         for row in rows:
-            size, papers_size = _sizes(results, [row])
-            words = [row.outcome.value] + [size] * (size != "-")
+            size = [_ends([row.size], digits)] if row.has_size() else []
+            words = [row.outcome.value, *(text for text in size if text != "-")]
             body.setdefault(row.row, {})[pair] = ", ".join(words)
-            papers.setdefault(row.row, papers_size)
+            papers.setdefault(row.row, _ends([row.papers_size], digits))
     lines = [
         [row, *(cells.get(pair, "-") for pair in columns), papers[row]]
         for row, cells in body.items()
@@ -202,13 +203,6 @@ def anchor(experiment: Experiment) -> str:
 
 def _link(experiment: Experiment) -> str:
     return f"[{experiment.label}](details.md#{anchor(experiment)})"
-
-
-def _sizes(results: Results, rows: Sequence[Comparison]) -> tuple[str, str]:
-    """The sizes of an effect in some rows, here and in the paper."""
-    digits = partial(_digits, is_difference=results.sign < 0)
-    here = [row.size for row in rows if row.has_size()]
-    return _ends(here, digits), _ends([row.papers_size for row in rows], digits)
 
 
 def _ends(values: Iterable[float | None], form: Callable[[float], str]) -> str:

@@ -74,7 +74,8 @@ def _text(results: Results, row: str, name: str, form: str) -> str:
         (gap,) = [both.gap for one in rows for both in _pairs(results, one, name, " - ")]
         if gap is None:
             raise ValueError("fewer than three seeds")
-        return f"{_known(gap.mean, f'+{form}')} {_interval(gap[1:], f'+{form}')}"
+        mean, low, high = (_known(value, f"+{form}") for value in gap)
+        return f"{mean} [{low}, {high}]"
     every = [value for one in rows for value in _values(results, one, name, bool(each))]
     if not ends:
         (value,) = every
@@ -106,10 +107,6 @@ def _pairs(results: Results, row: str, name: str, sign: str) -> list[Comparison]
     names = [model for model in results.models if fnmatchcase(model, second)]
     pairs = [Comparison(results, row, (first, model)) for model in names]
     return [pair for pair in pairs if pair.paired.size]
-
-
-def _interval(ends: Sequence[float], form: str) -> str:
-    return f"[{', '.join(_known(end, form) for end in ends)}]"
 
 
 def _known(value: float, form: str) -> str:

@@ -119,14 +119,9 @@ def solve(
         raise InputError(
             no_such(f"option of {task.name}", name, [part.name for part in fields(task)])
         )
-    folder = Path(out) if out else free_folder(default_folder(task))
+    folder = Path(out) if out else free_folder(Path("runs") / f"{task.short_name}-solved")
     check_free(folder)
     return write_solved(_answer(task, p_b, way, max_states), folder)
-
-
-def default_folder(task: Task) -> Path:
-    """The usual run folder."""
-    return Path("runs") / f"{task.short_name}-solved"
 
 
 def task_of(problem: Any, options: Mapping[str, Any]) -> tuple[Task, dict[str, Any]]:
