@@ -30,7 +30,7 @@ from fast.dynamics.min_gru import MinGRU
 from fast.dynamics.perceptron import Perceptron
 from fast.dynamics.residual import ResidualBlock, normalised
 from fast.dynamics.rnn import RNN
-from fast.dynamics.rotations import rotation_angles
+from fast.dynamics.rotations import haar_bases, rotation_angles
 from fast.dynamics.self_reference import SelfReferential
 from fast.dynamics.srwm import SRWM, SRWMOptions
 from fast.dynamics.wrappers import Reset, Skip
@@ -479,6 +479,8 @@ def test_the_normalised_elu_has_its_value_and_slope_on_both_sides_of_zero_and_at
 
 
 def test_heads_rotate_by_different_angles_in_different_bases() -> None:
+    bases = haar_bases(2, 4)
+    assert distance(bases @ bases.mT, np.tile(np.eye(4), (2, 1, 1))) <= 1e-14
     first, second = (rotation_matrix(4, i, 2, "haar") for i in range(2))
     assert distance(first, second) > 0.1
     together = np.concatenate([np.angle(np.linalg.eigvals(R)) for R in (first, second)])
