@@ -152,10 +152,8 @@ def _first_terms(given: Evaluation, arrays: Policy) -> Float[Array, "3 batch"]:
 class LaterRows:
     """The steps of a batch after its first, as rows in the order in which they were sampled.
 
-    Args:
-        given: the policy and the batch.
-        activations: the activations that sampling cached after the first step, time first.
-        read_outs: the network's read-outs, unless it is Markovian.
+    The activations are those that sampling cached after the first step, time first; a Markovian
+    network has no read-outs.
 
     Attributes:
         rows: the steps, padding included.

@@ -135,11 +135,4 @@ class DynamicsOptions(ABC, Generic[Built]):
     def build(
         self, environment: AbstractEnvironment[Any], outputs: int, width: int, *, key: PRNGKeyArray
     ) -> Built:
-        """The network.
-
-        Args:
-            environment: the state graph.
-            outputs: the number of its outputs; the first are the logits of the actions.
-            width: the width of the hidden layers.
-            key: the random key for its parameters.
-        """
+        """The network, its hidden layers so wide; its first outputs are the actions' logits."""

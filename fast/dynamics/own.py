@@ -87,17 +87,11 @@ def _named(factory: Callable[..., Any]) -> set[str]:
 def check_network(owner: str, network: Any, seen: Any, steps: int) -> None:
     """Checks a network of the user's own along trajectories, whatever its parameters are.
 
-    Args:
-        owner: its name.
-        network: the network, of arrays or of their shapes.
-        seen: the features of a state, or their shape.
-        steps: states along a trajectory.
-
-    Raises:
-        InputError: if a method raises, or gives another shape, with no, one or two batch axes; if
-            two traces give two programs, as of a network that counts its calls, or draws from
-            NumPy; if it claims to be Markovian and has a latent; or if the outputs of one history
-            depend on those beside it, as in batch normalisation.
+    The network and the features `seen` of a state are arrays, or their shapes. Raises InputError if
+    a method raises, or gives another shape, with no, one or two batch axes; if two traces give two
+    programs, as of a network that counts its calls, or draws from NumPy; if it claims to be
+    Markovian and has a latent; or if the outputs of one history depend on those beside it, as in
+    batch normalisation.
     """
     # The wrappers are ours.
     network = network.dynamics if isinstance(network, WithHead) else network

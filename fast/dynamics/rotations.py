@@ -50,13 +50,9 @@ def rotated(
 ) -> Float[Array, "*batch time d_head"]:
     """`R^t x` in the basis of the planes (j, j + d/2): `B^t Q x`, as `U_t` acts on `Q' x`.
 
-    Args:
-        x: with several heads, these are the axis before the time.
-        t: the power for each row, at most `horizon`.
-        rotation: "planes" is `Q = I`, "haar" a fixed random basis, "none" is `R = I`.
-        heads: the number of heads, each with its own angles and basis.
-        horizon: the largest power.
-        angle_scale: all angles are multiplied by it.
+    Several heads, each with its own angles and basis, are the axis of `x` before the time; each row
+    has its power, at most `horizon`. "planes" is `Q = I`, "haar" a fixed random basis, "none" is `R
+    = I`.
     """
     if rotation == "none":
         return x

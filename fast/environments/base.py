@@ -42,24 +42,16 @@ class AbstractEnvironment(eqx.Module, Generic[State]):
 
     @abstractmethod
     def undo(self, state: State, action: Int[Array, ""]) -> Int[Array, ""]:
-        """The backward action `b` that leads back.
+        """The backward action `b` that leads back from an action `a` that is legal in `s`.
 
         That is, `backward_step(step(s, a), b) = s`.
-
-        Args:
-            state: `s`, not terminal.
-            action: `a`, legal there.
         """
 
     @abstractmethod
     def redo(self, state: State, parent: Int[Array, ""]) -> Int[Array, ""]:
-        """The action `a` that leads forward again.
+        """The action `a` that leads forward again after a backward action `b` that is legal in `s`.
 
         That is, `step(backward_step(s, b), a) = s`.
-
-        Args:
-            state: `s`, not the initial state.
-            parent: `b`, legal there.
         """
 
     @abstractmethod

@@ -28,16 +28,10 @@ class Contexts(eqx.Module):
 
     @classmethod
     def of(cls, problem: Any, make: Callable[[InContext], AbstractEnvironment[Any]]) -> "Contexts":
-        """The environments of a conditional problem.
+        """The environments of a conditional problem, from a function that makes that in a context.
 
-        Args:
-            problem: the problem.
-            make: the environment in one of the contexts; called once for tables, which then differ
-                in rewards and features alone.
-
-        Raises:
-            InputError: if environments differ in more than their arrays, or do not show their
-                context.
+        Tables are made once, as they differ in rewards and features alone. Raises InputError if
+        environments differ in more than their arrays, or do not show their context.
         """
         chosen = contexts_of(problem)
         (first, *others), kind = chosen.values(), type(problem).__name__

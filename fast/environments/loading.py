@@ -11,14 +11,8 @@ from reference.problems import Problem
 def load_environment(spec: str, problem: Problem[Any] | None) -> AbstractEnvironment[Any]:
     """The environment named by `module:Name`, which may lie in the working directory.
 
-    It is an instance, or a class whose `from_problem` is called with the problem.
-
-    Args:
-        spec: `module:Name`.
-        problem: the problem, if there is one.
-
-    Raises:
-        InputError: if there is no such module or name, or it does not give an environment.
+    It is an instance, or a class whose `from_problem` is called with the problem, if there is one.
+    Raises InputError if there is no such module or name, or it does not give an environment.
     """
     part = load_object(spec, "environment", "fast.environments:GridEnvironment")
     if hasattr(part, "from_problem") and not isinstance(part, AbstractEnvironment):

@@ -72,18 +72,10 @@ def enumerate_environment(
 ) -> Enumeration:
     """Enumerates a problem by the reference and checks the environment against it, state by state.
 
-    By induction from the initial state, equal children everywhere mean equal state graphs.
-
-    Args:
-        problem: the problem.
-        environment: the environment that is compared with it.
-        max_states: the largest number of states that is enumerated.
-        precision: the precision of `log R`, which may differ by rounding (`log_reward_tolerance`).
-
-    Raises:
-        TooLargeError: if the problem is too large to enumerate.
-        InputError: if the environment's initial state, children, numbers of parents, terminal
-            states or rewards differ from the reference's.
+    By induction from the initial state, equal children everywhere mean equal state graphs. `log R`
+    may differ by rounding in its precision (`log_reward_tolerance`). Raises TooLargeError if the
+    problem has more than `max_states` states, and InputError if the environment's initial state,
+    children, numbers of parents, terminal states or rewards differ from the reference's.
     """
     dag = enumerate_dag(problem, max_states)
     rewards = enumerate_rewards(problem, dag)

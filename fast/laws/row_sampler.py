@@ -43,21 +43,11 @@ class _At(NamedTuple):
 
 
 class RowSampler:
-    """A trained policy, to be certified.
+    """A trained policy, to be certified, on an environment of that precision.
 
-    Args:
-        policy: `p_F` and `p_B`.
-        environment: the state graph as array code.
-        problem: the problem in plain Python, with the rewards that count; None for those of the
-            environment, with their rounding.
-        precision: the precision of the environment.
-        seed: the seed of the draws.
-
-    Attributes:
-        exact_paths: as of `reference.certificates.walks.Walker`.
-
-    Raises:
-        InputError: if `p_B` reads latents: its mass is not one.
+    The problem in plain Python has the rewards that count; without one, those of the environment
+    do, with their rounding. `exact_paths` is as of `reference.certificates.walks.Walker`. Raises
+    InputError if `p_B` reads latents: its mass is not one.
     """
 
     def __init__(

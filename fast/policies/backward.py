@@ -135,14 +135,7 @@ class BackwardOptions:
     def build(
         self, features: int, parents: int, hidden: list[int], *, key: PRNGKeyArray
     ) -> AbstractBackwardPolicy:
-        """The backward policy.
-
-        Args:
-            features: the number of features of a state.
-            parents: the number of backward actions.
-            hidden: the widths of its hidden layers, if any.
-            key: the random key for its parameters.
-        """
+        """The policy, given the numbers of features and of backward actions, and hidden widths."""
 
 
 @dataclass(frozen=True)

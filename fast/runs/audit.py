@@ -72,18 +72,10 @@ def audit(
     """Audits the last checkpoint of a run on the enumerated DAG.
 
     The network is evaluated in float64 on every state (Markovian) or every history
-    (path-dependent), even if it was trained in float32.
-
-    Args:
-        folder: the run folder.
-        seed: one of the run's seeds; by default the first.
-        accept_changed: whether the user's parts may have changed since.
-        context: the context in which the run of a conditional problem is looked at.
-
-    Raises:
-        InputError: if the folder is not a run with a checkpoint, or has no such seed or context.
-        TooLargeError: if the problem is not enumerated, or a path-dependent policy has too many
-            trajectories to sum.
+    (path-dependent), even if it was trained in float32. The seed is one of the run's, by default
+    the first. Raises InputError if the folder is not a run with a checkpoint, or has no such seed
+    or context, and TooLargeError if the problem is not enumerated, or a path-dependent policy has
+    too many trajectories to sum.
     """
     config = load_config(folder, accept_changed=accept_changed)
     row = row_of_seed(folder, config.run, seed, "seed")

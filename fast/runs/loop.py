@@ -30,15 +30,9 @@ class DivergedError(InputError):
 class Loop:
     """Trains a run from a state to its last step, in its folder.
 
-    Args:
-        folder: the run folder.
-        config: the number of steps, and the intervals of measurements and checkpoints.
-        advance: a function that trains for a number of steps, and returns the state after them and
-            their `TrainInfo`.
-        state: the state of training from which to start.
-        seconds: training time until then.
-        measure: the figures to record of a state at a step: under `tv` the TV to the target of each
-            seed, if known, and any others.
+    `advance` trains for a number of steps, and returns the state after them and their `TrainInfo`.
+    Before, `seconds` were trained. `measure` gives the figures to record of a state at a step:
+    under `tv` the TV to the target of each seed, if known, and any others.
     """
 
     def __init__(

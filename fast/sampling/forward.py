@@ -84,19 +84,12 @@ def sample_trajectories(
     schedule: Schedule | None = None,
     cache: bool = False,
 ) -> tuple[Trajectories, Cached]:
-    """Samples trajectories from `p_F`, or from an exploratory policy.
+    """Samples trajectories from `p_F`, or by an exploration; returns values cached on the way too.
 
-    Args:
-        policy: `p_F`; no gradient flows through the samples.
-        environment: the state graph.
-        draws: the result of `uniforms`; each action inverts a distribution function at one of them.
-        exploration: the distribution of actions; by default `p_F` itself.
-        schedule: the layout, by default of this process's platform. If it skips what has ended, a
-            policy that is Markovian, or has a head, is evaluated on the other trajectories alone.
-        cache: whether to keep activations of the network for the gradient.
-
-    Returns:
-        the trajectories, and values of the policy cached on the way.
+    No gradient flows through the samples. Each action inverts a distribution function at one of the
+    `draws` of `uniforms`. The layout is by default that of this process's platform; if it skips
+    what has ended, a policy that is Markovian, or has a head, is evaluated on the other
+    trajectories alone. `cache` keeps activations of the network for the gradient.
     """
     schedule = schedule or schedule_for()
     network = policy.network

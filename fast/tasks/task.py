@@ -60,11 +60,9 @@ class Task(ABC):
 
     @abstractmethod
     def make_environment(self, problem: Any, max_states: int) -> "AbstractEnvironment[Any]":
-        """The problem, or one with other factors of its reward, as array code.
+        """The result of `make_problem`, perhaps with fewer factors of its reward, as array code.
 
-        Args:
-            problem: the result of `make_problem`, perhaps restricted to some factors.
-            max_states: the largest number of states that is put into tables.
+        At most so many states are put into tables.
         """
 
     @property

@@ -69,18 +69,12 @@ def annealed(
 
 
 class Method(ABC):
-    """A method of training.
+    """A method of training, with frozen samplers, each in place of a factor of the reward.
 
-    Args:
-        config: the configuration of the run.
-        frozen: frozen samplers, each in place of a factor of the reward.
-        platform: the platform of JAX that trains, by default that of this process.
-
-    Attributes:
-        schedule: the layout of a batch.
-        purposes: uses of random numbers, in the order of their keys.
-        goes_alone: whether a single seed is trained without an axis of seeds, whose matrix products
-            need no batching; with one, its sums are rounded as among several.
+    The platform of JAX that trains is by default that of this process; it decides the schedule, the
+    layout of a batch. `purposes` are uses of random numbers, in the order of their keys. If a
+    method `goes_alone`, a single seed is trained without an axis of seeds, whose matrix products
+    need no batching; with one, its sums are rounded as among several.
     """
 
     goes_alone: ClassVar[bool] = True

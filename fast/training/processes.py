@@ -22,16 +22,10 @@ T = TypeVar("T")
 
 
 def join(coordinator: str, processes: int, process: int, seconds: int = 300) -> None:
-    """Joins the processes of a training, before anything is computed.
+    """Joins the processes of a training, before anything is computed, and waits for the others.
 
-    Args:
-        coordinator: host and port at which process 0 listens, such as "node1:8476".
-        processes: the number of processes.
-        process: the number of this one.
-        seconds: the time to wait for the other processes.
-
-    Raises:
-        InputError: if the numbers are out of range, or the others do not come.
+    Process 0 of them listens at the coordinator's host and port, such as "node1:8476". Raises
+    InputError if the numbers are out of range, or the others do not come.
     """
     if not 0 <= process < processes:
         raise InputError(

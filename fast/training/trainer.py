@@ -66,13 +66,9 @@ def make_trainer(
 ) -> Trainer:
     """The trainer of a configuration; several seeds are trained side by side.
 
-    Args:
-        config: the configuration of the runs.
-        environment: the state graph, with the reward of the factors without a frozen sampler; or
-            the contexts of a conditional problem.
-        frozen: frozen samplers, each in place of a factor of the reward, with the same number of
-            seeds.
-        platform: the platform of JAX whose schedule is taken, by default that of this process.
+    The environment, or the contexts of a conditional problem, has the reward of the factors without
+    a frozen sampler, and each of these as many seeds. The schedule is by default that of this
+    process's platform.
     """
     if isinstance(environment, Contexts):
         check_contexts(config, environment)

@@ -84,13 +84,9 @@ class Steps(Protocol):
 class SteppedSampler:
     """Another library's sampler, to be certified.
 
-    Args:
-        steps: the library.
-        problem: the problem in this project, whose exact rewards are used; the library's must
-            agree. None to use the library's rewards, to float32.
-        label: a function from a label of the library to a state of the problem.
-        seed: the seed of the draws.
-        notes: remarks about the sampler for readers.
+    The exact rewards of a problem of this project are used, with which the library's must agree, or
+    the library's, to float32. `label` gives for a label of the library a state of the problem. The
+    notes are remarks for readers.
     """
 
     def __init__(

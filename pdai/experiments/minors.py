@@ -68,14 +68,9 @@ def cost(minor: Sequence[Fraction], raising: Fraction = RAISING) -> Fraction:
 def least_distance(law: dict[str, Fraction], last: int, raising: Fraction = RAISING) -> Fraction:
     """A lower bound on the TV from a law of strings to every law in the module's class.
 
-    Args:
-        law: the probability of each string; all have one length.
-        last: k, the number of letters that are seen.
-        raising: the cost of raising a probability; lowering it costs 1 - raising.
-
-    Raises:
-        InputError: if strings have several lengths, or their probabilities do not sum to 1.
-        TooLargeError: if there are more than 50,000 minors.
+    All strings have one length, and k letters are seen, the last ones. Raising a probability costs
+    `raising`, lowering it 1 less that. Raises InputError if strings have several lengths, or their
+    probabilities do not sum to 1, and TooLargeError if there are more than 50,000 minors.
     """
     _check(law, last)
     costs = {minor: value for minor, value in _minors(law, last, raising).items() if value}

@@ -59,22 +59,15 @@ class Computed:
 class Entry(Stored):
     """A run on a page: what its folder says, and what its sampler gives.
 
+    With no time to draw for its certificate nothing is computed, and no module imported that the
+    folder names. Raises InputError if the run is not finished, or damaged.
+
     Attributes:
         name: the name of its folder, with a number if two are the same.
         number: the number of the run on the page, from 0.
         options: the options of the configuration, by name, with the facts of a user's data.
         labels: the labels of the terminal states; empty if these are not enumerated.
         computed: results computed for the page; None to show stored results alone.
-
-    Args:
-        run: a run, or its folder.
-        name: the name on the page.
-        number: the number of the run on the page.
-        seconds: the time to draw for its certificate; None to compute nothing, and to import no
-            module that the folder names.
-
-    Raises:
-        InputError: if the run is not finished, or damaged.
     """
 
     def __init__(self, run: Run | Solved | Path, name: str, number: int, seconds: float | None):
