@@ -47,9 +47,11 @@ def edge_panel(
     if len(names) > MOST_NUMBERS:
         return
     digits = 2 if most is None else 3
+    # In points: as many digits, and a sign, as one of three panels in a row has room for.
+    size = min(7.0, 280 / (len(names) * (4 if most is None else 6)))
     for (i, j), value in np.ndenumerate(values):
         if i != j:
             tone = "white" if abs(value) > 0.6 * high else "#222222"
             # Not "-0.00".
             text = f"{round(value, digits) + 0.0:.{digits}f}"
-            axis.text(j, i, text, ha="center", va="center", fontsize=7, color=tone)
+            axis.text(j, i, text, ha="center", va="center", fontsize=size, color=tone)

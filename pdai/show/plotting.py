@@ -193,7 +193,11 @@ def figure_of(folders: Sequence[Path]) -> Figure:
     for number, (run, (family, color)) in enumerate(zip(runs, families, strict=True)):
         label = _printable(run.folder) if several else family
         _draw_law(axes[number], run.learned, run.target, (family, color))
-        axes[number].set_title(f"{label}: learned against target", fontsize=10, parse_math=False)
+        title = f"{label}: learned against target"
+        if run.report.terminals is None and not run.is_solved:
+            how = "uniformly" if run.report.fcs_states == "uniform" else "by the sampler"
+            title += f"\namong {len(run.target):,} states drawn {how}"
+        axes[number].set_title(title, fontsize=10, parse_math=False)
         line = ("-", "--", ":", "-.")[number % 4] if several else "-"
         styles.append((run, {"color": color, "linestyle": line, "label": label}))
     if trained:

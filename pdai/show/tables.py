@@ -117,7 +117,7 @@ def _add_figures(table: Table, report: Report, learned: Mapping[str, Sequence[Fi
     # Estimates of TV are left out if TV is exact.
     exact = report.tv_kind == "exact"
     size = min(FCS_SIZE, report.terminals or FCS_SIZE)
-    of = "" if report.fcs_states == "uniform" else " drawn states"
+    of = " uniform states" if report.fcs_states == "uniform" else " drawn states"
     if not exact:
         row(f"FCS ({FCS_BATCHES} batches of {size}{of})", lambda f: f.fcs)
     bound = " (upper bound)" if report.tv_kind == "of trajectories" else ""

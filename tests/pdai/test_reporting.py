@@ -32,6 +32,7 @@ from pdai.certifying import what_now as advice
 from pdai.experiments.figures import legend
 from pdai.experiments.frames import Results
 from pdai.show import plotting
+from pdai.show.edge_picture import edge_panel
 from pdai.show.posterior_plots import draw_posterior
 from pdai.show.progress import Bar
 from pdai.show.stored import loss_label
@@ -312,6 +313,18 @@ def overlaps(scale: Any) -> int:
     boxes = [label.get_window_extent() for label in labels if label.get_text()]
     ends = sorted((box.x0, box.x1) for box in boxes)
     return sum(right[0] < left[1] for left, right in pairwise(ends))
+
+
+@pytest.mark.parametrize("most", [None, 0.02])
+@pytest.mark.parametrize("nodes", [7, 9, 12])
+def test_numbers_of_edges_do_not_overlap(nodes: int, most: float | None) -> None:
+    figure, value = Figure(figsize=(12.6, 3.8), layout="constrained"), -0.012 if most else 0.37
+    axis = figure.subplots(1, 3)[2]
+    edge_panel(axis, "edges", np.full((nodes, nodes), value), ["x"] * nodes, most)
+    figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in axis.texts]
+    rows = pairwise(boxes)
+    assert all(right.x0 >= left.x1 for left, right in rows if right.y0 == left.y0)
 
 
 def test_expectations_fill_their_row() -> None:
