@@ -32,6 +32,9 @@ BALANCED, STATIONARY = 1e-12, 1e-9
 # The tolerance of gradients relative to the largest entry: they are sums over hundreds of batches.
 SAME_GRADIENT = 1e-9
 
+# The fault of a loss that the searches say nothing about.
+UNJUDGED = "cannot be judged: no search ended without loss (is it flat near its minimum?)"
+
 # Random batches, each with its own key.
 RANDOM_BATCHES = 16
 
@@ -81,7 +84,7 @@ class LossReport:
             "learns a WRONG law": bool(self.spurious_minima),
             "is trained by a WRONG gradient": not self.is_unbiased,
             "is not at a minimum where the law is right": not self.is_balanced,
-            "was never brought down to where the law is right": self.reached == 0,
+            UNJUDGED: self.reached == 0,
         }
         return [fault for fault, holds in faults.items() if holds]
 
@@ -116,6 +119,8 @@ class LossReport:
             **example,
             "learns the right law": f"yes, on the {self.instances} graphs tried"
             if self.learns_the_target
+            else "not known"
+            if self.faults == [UNJUDGED]
             else "no",
         }
 

@@ -57,6 +57,8 @@ class Reproduce:
                 say("\nstopped; finished runs are kept, and the same command goes on from there")
                 raise
             print(write(experiment, made.runs, out), end="\n\n", flush=True)
+            if self.quick:
+                say("one seed and 200 steps show that it runs; no verdict is made of them")
             failures += [f"{experiment.label}, {failure}" for failure in made.failures]
         print(f"results, tables and figures: {out}")
         if failures:

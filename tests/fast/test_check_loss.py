@@ -187,6 +187,24 @@ def test_control_a_loss_without_a_minimum_is_named(kind: str) -> None:
 
 
 @dataclass(frozen=True)
+class Flat(TrajectoryLoss):
+    """Contrastive balance by fourth powers: right, but too flat for a search to come to its end."""
+
+    least_batch = 2
+
+    def value(self, steps: Steps, log_z: Any, key: Any) -> Any:
+        ratios = log_ratio(steps)
+        return jnp.mean((ratios - ratios.mean()) ** 4)
+
+
+def test_a_loss_that_no_search_brings_to_its_end_is_not_called_wrong() -> None:
+    report = check(Flat(), instances=FEW[1:2], starts=3)
+    assert report.verdict.startswith("Flat cannot be judged: no search ended without loss")
+    assert not report.learns_the_target
+    assert report.rows()["learns the right law"] == "not known"
+
+
+@dataclass(frozen=True)
 class HalfOfPb(TrajectoryLoss):
     """Trajectory balance with the root of `p_B`: the least loss is at irrational rows."""
 
