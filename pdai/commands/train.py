@@ -187,6 +187,13 @@ def _train(
         follow(config)
         return None
     if run is not None:
+        if run.config.optimiser.schedule != "constant":
+            print(
+                f"{more:,} steps more, whose learning rate begins anew at "
+                f"{run.config.optimiser.learning_rate:g}: TV may rise first, so few of them are "
+                "worse than none",
+                file=sys.stderr,
+            )
         further = run.train(more, display=DISPLAY)
         return _Done(further.folder, further.report)
     if folder is not None:

@@ -303,7 +303,9 @@ def test_steps_at_which_a_run_is_measured(
 
 def test_a_finished_run_is_trained_on_to_more_steps(run: Path, tmp_path: Path) -> None:
     further = load(run).train(100, out=tmp_path / "python", display=SILENT)
-    shown = answer("train", "--resume", "run", "--steps", "300", cwd=tmp_path).stdout
+    answered = answer("train", "--resume", "run", "--steps", "300", cwd=tmp_path)
+    assert "learning rate begins anew at 0.01" in answered.stderr
+    shown = answered.stdout
     assert "run folder: run-2" in shown
     assert parameters(further.folder) == parameters(tmp_path / "run-2")
     refused = answer("train", "--resume", "run", "--steps", "200", cwd=tmp_path, expect=2)
