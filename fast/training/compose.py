@@ -44,6 +44,7 @@ ADDED: dict[str, Any] = {
     "spacing": "even",
     "penalty": "square",
     "graph_code": "edges",
+    "rule": "adamw",
 }
 # The parts that every run has.
 FIXED: dict[str, type] = {

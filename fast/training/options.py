@@ -47,8 +47,11 @@ class OptimiserOptions:
 
     steps: int = 5_000
     """Gradient steps."""
+    rule: Literal["adamw", "muon"] = "adamw"
+    """How the policy follows gradients: by AdamW, or matrices by Muon (Jordan, 2024), which makes
+    their steps orthogonal, and the rest by AdamW."""
     learning_rate: float = 1e-2
-    """AdamW's learning rate for the policy."""
+    """The learning rate of the policy."""
     table_learning_rate: float = 1e-2
     """Adam's learning rate for tables by state (--table-rows)."""
     schedule: Literal["cosine", "constant"] = "cosine"
@@ -62,13 +65,15 @@ class OptimiserOptions:
             require(self, name, 0 < rate < float("inf"), "be positive and finite")
 
     def for_network(self) -> "optax.GradientTransformation":
-        """AdamW, clipped to norm 1."""
+        """The rule, after the gradient is clipped to norm 1."""
         import optax
 
-        return optax.chain(
-            optax.clip_by_global_norm(1.0),
-            optax.adamw(self._schedule(self.learning_rate), weight_decay=1e-4),
-        )
+        rate, decay = self._schedule(self.learning_rate), 1e-4
+        rules = {
+            "adamw": lambda: optax.adamw(rate, weight_decay=decay),
+            "muon": lambda: optax.contrib.muon(rate, adam_weight_decay=decay),
+        }
+        return optax.chain(optax.clip_by_global_norm(1.0), rules[self.rule]())
 
     def _schedule(self, rate: float) -> "optax.Schedule":
         import optax
@@ -82,7 +87,7 @@ class OptimiserOptions:
     def make(
         self, log_z_learning_rate: float, *, has_table: bool = False
     ) -> "optax.GradientTransformationExtraArgs":
-        """AdamW on the policy, and Adam on `log Z` and on tables by state, for a `Sampler`."""
+        """The rule on the policy, and Adam on `log Z` and on tables by state, for a `Sampler`."""
         import equinox as eqx
         import jax
         import optax

@@ -39,7 +39,8 @@ VICTIMS = {
     "train": Victim(f"train {' '.join(SMALL)} --out out"),
     "random latent": Victim(
         "train lines --dynamics gaussian --length 4 --latent-size 2 --parameters 600 --batch 16 "
-        "--steps 300 --checkpoint-every 100 --evaluations 1 --seeds 2 --law-samples 4096 --out out"
+        "--rule muon --steps 300 --checkpoint-every 100 --evaluations 1 --seeds 2 "
+        "--law-samples 4096 --out out"
     ),
     "reproduce": Victim(FIGURE, FIGURE, ("quick/fig_linestraining.json",)),
 }
