@@ -154,6 +154,7 @@ def test_inclusion_in_sets_is_that_enumerated(form: Any) -> None:
     sets = [dag.labels[x].members for x in dag.terminals]
     for item, probability in enumerate(problem.inclusion_probabilities()):
         assert probability == sum(p for g, p in zip(sets, law, strict=True) if item in g)
+    assert sum(Sets.paper(16).inclusion_probabilities()) == 16
 
 
 def test_elementary_symmetric_polynomials_sum_products_over_subsets() -> None:
@@ -178,10 +179,6 @@ def test_items_are_drawn_by_integers_without_bias() -> None:
     problem = Sets(fractions(1, 3), 1)
     drawn = [problem._by_item(Fixed(last, 0)) for last in range(4)]
     assert Counter(drawn) == {Items((0,)): 1, Items((1,)): 3}
-
-
-def test_inclusions_in_the_full_sets_sum_to_their_size() -> None:
-    assert sum(Sets.paper(16).inclusion_probabilities()) == 16
 
 
 def test_a_run_of_one_letter_has_one_edge_for_both_ends() -> None:
