@@ -19,7 +19,7 @@ from reference import InputError
 from reference.problems.grid import Cell
 from tests.certificates.problems import GRID
 from tests.made_up_runs import tiny_run
-from tests.refusals import refuses
+from tests.refusals import refused, refuses
 from verify.crosscheck.instances import make_instance, random_policy
 
 SIDE = 3
@@ -182,8 +182,7 @@ def test_rewards_of_the_library_alone_widen_the_interval() -> None:
 def test_control_a_reward_that_disagrees_is_refused() -> None:
     with pytest.raises(InputError, match="certify against the reward that was trained on"):
         pdai.certify(foreign(0.01), GRID)
-    with pytest.raises(InputError, match="not drawn backwards"):
-        pdai.certify(foreign(), GRID, regime="S")
+    refused("not drawn backwards", lambda: pdai.certify(foreign(), GRID, regime="S"))
 
 
 class Environment:
@@ -281,8 +280,7 @@ def test_a_continuous_environment_of_gflownet_is_refused() -> None:
     class Other:
         env = Cube()
 
-    with pytest.raises(InputError, match="Cube is continuous"):
-        gflownet.sampler(Other())
+    refused("Cube is continuous", lambda: gflownet.sampler(Other()))
 
 
 @pytest.mark.long

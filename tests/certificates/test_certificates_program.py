@@ -27,7 +27,6 @@ from reference.certificates import (
     run_checker,
     write_certificate,
 )
-from reference.errors import InputError
 from tests.certificates.corruptions import GOOD, HISTORIES, RIGHT, WRONG, claim
 from tests.certificates.drawn import (
     is_right,
@@ -38,6 +37,7 @@ from tests.certificates.drawn import (
 )
 from tests.certificates.mutants import CHECKER, DRAW_MUTANTS, MUTANTS, build
 from tests.certificates.samples import RIGHT_BARE, RIGHT_SAMPLES, WRONG_BARE, WRONG_SAMPLES
+from tests.refusals import refused
 from verify.lib.bits import deciding_strings
 
 
@@ -258,8 +258,7 @@ def test_the_program_is_found_on_the_path(
     path.write_text(GOOD)
     assert run_checker(path) == Verdict("refused", "header", verified=True)
     fake.write_text("#!/bin/sh\nexit 3\n")
-    with pytest.raises(InputError, match="ended with status 3"):
-        run_checker(path)
+    refused("ended with status 3", run_checker, path)
 
 
 def test_without_the_program_the_message_says_how_to_build_it(
@@ -268,8 +267,6 @@ def test_without_the_program_the_message_says_how_to_build_it(
     monkeypatch.setenv("PATH", str(path.parent))
     monkeypatch.setattr(program, "_FOLDER", path.parent)
     assert find_checker() is None
-    with pytest.raises(InputError, match="No such file"):
-        run_checker(path)
+    refused("No such file", run_checker, path)
     path.write_text(GOOD)
-    with pytest.raises(InputError, match="libzarith-ocaml-dev && proofs_notes/checker/build"):
-        run_checker(path)
+    refused("libzarith-ocaml-dev && proofs_notes/checker/build", run_checker, path)

@@ -222,8 +222,7 @@ def test_a_policy_that_changes_while_it_is_asked_is_refused(takes: Any) -> None:
 
     policy = drifting if takes == "state" else lambda states: [drifting(s) for s in states]
     long = other(children=lambda p, s: [s + c for c in "ab"] if len(s) < 10 else [])
-    with pytest.raises(InputError, match="and asked again"):
-        pdai.certify(policy, long, takes=takes)
+    refused("and asked again", lambda: pdai.certify(policy, long, takes=takes))
 
 
 def fails(*_: Any) -> Any:
@@ -402,19 +401,16 @@ NO_NUMBERS = (True, np.True_, jnp.asarray(True), None, "1", 1j, np.complex64(1),
 @pytest.mark.parametrize("convert", [exact, number_or_infinite])
 def test_what_is_no_number_is_refused(convert: Any) -> None:
     for value in (*NO_NUMBERS, np.timedelta64(3, "ns"), object()):
-        with pytest.raises(InputError, match=r"^the reward is .*, but must be a number: return a"):
-            convert(value, "the reward")
+        refused(r"^the reward is .*, but must be a number: return a", convert, value, "the reward")
 
 
 @pytest.mark.parametrize("kind", [*FLOATS, Decimal, jnp.float32], ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("text", ["nan", "snan", "inf", "-inf"])
 def test_only_what_may_be_infinite_is(kind: Any, text: str) -> None:
     value = Decimal(text) if kind is Decimal else kind(float(text.replace("snan", "nan")))
-    with pytest.raises(InputError, match="must be a finite number"):
-        exact(value, "the reward")
+    refused("must be a finite number", exact, value, "the reward")
     if "nan" in text:
-        with pytest.raises(InputError, match="must be a finite number"):
-            number_or_infinite(value, "the logit")
+        refused("must be a finite number", number_or_infinite, value, "the logit")
     else:
         assert number_or_infinite(value, "the logit") == float(text)
 
@@ -471,8 +467,7 @@ class _Held:
 )
 def test_what_is_not_a_function_is_refused(call: str, members: Any) -> None:
     random.seed(0)
-    with pytest.raises(InputError, match=rf"^P: {call}\(.*\) is .*, and asked again "):
-        inspect_problem(other(**members))
+    refused(rf"^P: {call}\(.*\) is .*, and asked again ", lambda: inspect_problem(other(**members)))
 
 
 def product_of(kind: Any, result: Any = int) -> Any:
@@ -515,8 +510,7 @@ def test_an_integer_that_wraps_at_one_terminal_of_many_is_refused() -> None:
         children=lambda p, s: [s + c for c in "ab"] if len(s) < 11 else [],
         reward=lambda p, x: large * np.int64(1 + 4 * (x == "b" * 11)),
     )
-    with pytest.raises(InputError, match=r"reward\('b{11}'\) is .*, but on the way an integer of"):
-        inspect_problem(long)
+    refused(r"reward\('b{11}'\) is .*, but on the way an integer of", inspect_problem, long)
 
 
 @dataclass(frozen=True)
@@ -609,8 +603,7 @@ def test_a_graph_without_end_is_refused_before_it_fills_the_memory(
     # A quarter of the longest path, so a sixteenth of what its states hold.
     monkeypatch.setattr(user_code, "LONGEST", user_code.LONGEST // 4)
     monkeypatch.setattr(user_code, "GROWN", user_code.GROWN // 16)
-    with pytest.raises(InputError, match=words):
-        enumerate_dag(other(initial=initial, children=children))
+    refused(words, lambda: enumerate_dag(other(initial=initial, children=children)))
 
 
 def test_an_enumeration_ends_with_its_time_or_memory(

@@ -17,6 +17,7 @@ from reference.certificates import regimes
 from reference.certificates.kept import KeptDraws
 from reference.problems import Grid
 from tests.certificates.problems import GRID, stopping, uniform
+from tests.refusals import refused
 
 BLOCK = 512
 SAMPLES = 3 * BLOCK
@@ -163,16 +164,13 @@ def test_control_features_that_were_not_kept_or_are_others_are_refused(tmp_path:
     plain = certified(None, features=where, samples=BLOCK)
     assert [line["name"] for line in kept["lines"]] == [line["name"] for line in plain["lines"]]
     assert any(line["name"] == "origin: sampler" for line in kept["lines"])
-    with pytest.raises(InputError, match="differ in features"):
-        of("with", lambda x: {**where(x), "origin": 0.5})
+    refused("differ in features", lambda: of("with", lambda x: {**where(x), "origin": 0.5}))
     of("closures", scaled(1))
-    with pytest.raises(InputError, match=r"forward-00000.npz' is of another .* or features"):
-        of("closures", scaled(2))
+    refused(r"forward-00000.npz' is of another .* or features", lambda: of("closures", scaled(2)))
     # Without features, what is kept with them will do; not the other way round.
     assert of("with")["interval"] == kept["interval"]
     of("without")
-    with pytest.raises(InputError, match="differ in features"):
-        of("without", where)
+    refused("differ in features", of, "without", where)
 
 
 def of_closure(share: float, folder: Path) -> Any:
@@ -200,8 +198,7 @@ def test_a_block_that_was_not_drawn_is_refused(edit: str, kept: Path, tmp_path: 
     path.unlink()
     if edit in content:
         path.write_bytes(content[edit])
-    with pytest.raises(InputError, match=r"forward-00001.npz' is not what was drawn here"):
-        of_closure(0.4, tmp_path / "mine")
+    refused(r"forward-00001.npz' is not what was drawn here", of_closure, 0.4, tmp_path / "mine")
 
 
 @pytest.mark.catches(
@@ -212,17 +209,14 @@ def test_a_block_that_was_not_drawn_is_refused(edit: str, kept: Path, tmp_path: 
 )
 def test_control_blocks_of_another_sampler_and_their_seal_are_refused(kept: Path) -> None:
     of_closure(0.5, kept / "other")
-    with pytest.raises(InputError, match=r"forward-00000.npz' is of another sampler"):
-        of_closure(0.4, kept / "other")
+    refused(r"forward-00000.npz' is of another sampler", of_closure, 0.4, kept / "other")
     (kept / "other" / "seal.json").unlink()
-    with pytest.raises(InputError, match=r"seal.json' is missing or damaged"):
-        of_closure(0.5, kept / "other")
+    refused(r"seal.json' is missing or damaged", of_closure, 0.5, kept / "other")
 
 
 def test_what_cannot_be_kept_is_refused(tmp_path: Path) -> None:
     unseeded: Any = object()
-    with pytest.raises(InputError, match="has no attribute rng"):
-        KeptDraws(unseeded, tmp_path, 0)
+    refused("has no attribute rng", KeptDraws, unseeded, tmp_path, 0)
 
 
 def test_draws_of_an_object_whose_random_numbers_can_be_set_are_kept(tmp_path: Path) -> None:

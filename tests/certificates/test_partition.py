@@ -16,6 +16,7 @@ from reference.certificates.partition import bound_partition
 from reference.problems import Grid, Ising, VariableSelection
 from reference.problems.ising import Spins
 from tests.certificates.problems import half
+from tests.refusals import refused
 
 
 @pytest.mark.parametrize(("spins", "order"), [(3, "fixed"), (9, "fixed"), (3, "any"), (5, "any")])
@@ -78,11 +79,9 @@ def test_a_bound_of_mass_takes_a_sampler_from_regime_n_to_z() -> None:
 def test_control_a_bound_that_is_none_is_refused() -> None:
     problem: Any = Unknown()
     problem.log_mass_bound = lambda state: problem.known.log_mass_bound(state) - 9
-    with pytest.raises(InputError, match="must bound the mass below"):
-        bound_partition(problem)
+    refused("must bound the mass below", bound_partition, problem)
     problem.log_mass_bound = lambda state: math.nan
-    with pytest.raises(InputError, match="is nan, but must be a finite number"):
-        bound_partition(problem)
+    refused("is nan, but must be a finite number", bound_partition, problem)
     # The largest reward below, with two ends below a state, and with one.
     pairs = lambda s: [s + "a", s + "b"] if len(s) < 3 else []  # noqa: E731
     stops = lambda s: [s + "a", s + "."] if len(s) < 3 and "." not in s else []  # noqa: E731

@@ -42,7 +42,7 @@ from pdai.show.tables import comparison_table
 from reference import InputError
 from reference.certificates import Terminal, check_certificate, confirm_problem, open_certificate
 from tests.command_lines import answer, parameters, start, wait_until
-from tests.refusals import refuses, whole
+from tests.refusals import refused, refuses, whole
 
 TINY = configure(
     "sets",
@@ -160,8 +160,7 @@ def test_a_finished_experiment_is_read_not_done_again(
     before = {name: parameters(config.folder()) for name, config in plan.runs().items()}
     with ThreadPoolExecutor(1) as executor:
         again = proceed(plan.folder(), executor)[1]
-        with pytest.raises(InputError, match="exists, and nothing is overwritten: continue it"):
-            begin(plan, executor)
+        refused("exists, and nothing is overwritten: continue it", begin, plan, executor)
     assert again == made
     assert before == {name: parameters(config.folder()) for name, config in plan.runs().items()}
 
@@ -386,17 +385,14 @@ def test_given_runs_must_be_finished_whole_and_the_same(
         shutil.copytree(original, path)
     config = aggregate.changed(frozen=tuple(clients), out=tmp_path / "aggregate")
     (clients[0] / "seal.json").unlink()
-    with pytest.raises(InputError, match=r"client-0' is not finished: continue it"):
-        train(config)
+    refused(r"client-0' is not finished: continue it", train, config)
     assert not config.folder().exists()
     # Other parameters than those that the aggregate was given.
     shutil.copytree(aggregate.folder(), config.folder())
     header, _, body = (clients[1] / "checkpoint.eqx").read_bytes().partition(b"\n")
     (clients[1] / "checkpoint.eqx").write_bytes(header + b"\n" + body[:-8] + bytes(8))
-    with pytest.raises(InputError, match="asks other samplers than"):
-        complete(config)
-    with pytest.raises(InputError, match="is damaged"):
-        train(config.changed(out=tmp_path / "new"))
+    refused("asks other samplers than", complete, config)
+    refused("is damaged", lambda: train(config.changed(out=tmp_path / "new")))
     with pytest.raises(InputError, match="warm, but the network of the frozen run"):
         train(config.changed(frozen=(clients[0],), warm=True, out=tmp_path / "new"))
 
@@ -531,8 +527,7 @@ def test_a_plan_survives_json_and_one_that_was_edited_is_refused(plan: Plan, siz
         ({size: None}, rf"{size} is None, but must be an integer"),
     ]
     for edit, message in edits:
-        with pytest.raises(InputError, match=rf"plan\.json.*{message}"):
-            plan_from_json({**data, **edit}, OUT)
+        refused(rf"plan\.json.*{message}", plan_from_json, {**data, **edit}, OUT)
 
 
 def test_configurations_without_factors_are_written_as_before_there_were_any() -> None:

@@ -24,9 +24,8 @@ from pdai.show.page.sections import certificate_words
 from pdai.show.progress import QUIET
 from reference.certificates.betting import Interval
 from reference.certificates.statement import Certificate
-from reference.errors import InputError
 from tests.browser import WHY_NOT, Browser
-from tests.refusals import refuses
+from tests.refusals import refused, refuses
 
 pytestmark = pytest.mark.long
 
@@ -211,8 +210,7 @@ test_bad_input_is_refused_before_anything_is_computed = refuses(
 def test_a_run_that_is_not_finished_is_refused(runs: dict[str, Path], tmp_path: Path) -> None:
     folder = Path(shutil.copytree(runs["one"], tmp_path / "cut"))
     (folder / "seal.json").unlink()
-    with pytest.raises(InputError, match=r"cut' is not finished: continue it with"):
-        pdai.report(folder, tmp_path / "r.html")
+    refused(r"cut' is not finished: continue it with", pdai.report, folder, tmp_path / "r.html")
 
 
 def test_a_certified_interval_is_rounded_outward() -> None:
@@ -225,8 +223,7 @@ def test_a_random_latent_has_no_certificate_and_the_page_says_why(tmp_path: Path
     options = {**SMALL, "steps": 1, "evaluations": 1, "law_samples": 256}
     config = configure("lines", length=2, dynamics="gaussian", parameters=0, **options)
     folder, _ = train(config.changed(out=tmp_path / "random"), display=QUIET)
-    with pytest.raises(InputError, match=r"has a random latent, .* nothing can be certified"):
-        pdai.certify(folder)
+    refused(r"has a random latent, .* nothing can be certified", pdai.certify, folder)
     text = seen(pdai.report(folder, tmp_path / "r.html")).text
     assert "There is no certificate: the run" in text
     assert "so none are drawn" in text

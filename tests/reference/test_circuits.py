@@ -15,6 +15,7 @@ from reference.certificates import check_certificate, write_certificate
 from reference.problems.circuits import Circuit
 from reference.problems.formulas import Formula
 from reference.problems.solutions import Literals, Solution
+from tests.refusals import refused
 
 # The example of d4's own description: (1 or 2 or 3), where a solution of a literal ends early.
 D4 = "o 1 0\no 2 0\no 3 0\nt 4 0\n3 4 -2 3 0\n3 4 2 0\n2 3 -1 0\n2 4 1 0\n1 2 0\n"
@@ -83,8 +84,7 @@ def test_all_solutions_are_listed(file: Path) -> None:
             assert sorted(formula.solutions(200, 60.0)) == sorted(expected)
             satisfiable += 1
         else:
-            with pytest.raises(InputError, match=r"no solution \(0 were counted\)"):
-                formula.solutions(200, 60.0)
+            refused(r"no solution \(0 were counted\)", formula.solutions, 200, 60.0)
     assert 30 < satisfiable < 120
 
 
@@ -105,8 +105,7 @@ def test_a_circuit_of_d4_has_the_solutions_of_its_formula(file: Path) -> None:
         expected = {x: math.prod(weights[y] for y in x) for x in brute(n, clauses)}
         expected = {x: weight for x, weight in expected.items() if weight}
         if not expected:
-            with pytest.raises(InputError, match="no solution with a weight above 0"):
-                Circuit.read(file, weights, n)
+            refused("no solution with a weight above 0", Circuit.read, file, weights, n)
             continue
         circuit = Circuit.read(file, weights, n)
         filled += circuit.filled
@@ -173,8 +172,7 @@ def test_solutions_are_read_as_solvers_write_them(sample: object) -> None:
     ],
 )
 def test_what_is_no_solution_is_refused(sample: object, why: str) -> None:
-    with pytest.raises(InputError, match=f"of it {why}|{why}"):
-        Literals(3, {}, "it").read(sample)
+    refused(f"of it {why}|{why}", lambda: Literals(3, {}, "it").read(sample))
 
 
 # More digits than Python reads as an integer.
@@ -213,8 +211,7 @@ FORMULAS = [
 @pytest.mark.parametrize(("text", "message"), FORMULAS)
 def test_a_wrong_formula_is_refused(file: Path, text: str, message: str) -> None:
     file.write_text(text)
-    with pytest.raises(InputError, match=message):
-        Formula.read(file).solutions(1_000, 60.0)
+    refused(message, lambda: Formula.read(file).solutions(1_000, 60.0))
 
 
 def test_a_formula_may_name_variables_that_tell_its_solutions_apart(file: Path) -> None:
@@ -259,8 +256,7 @@ CIRCUITS = [
 @pytest.mark.parametrize(("text", "message"), CIRCUITS)
 def test_a_wrong_circuit_is_refused(file: Path, text: str, message: str) -> None:
     file.write_text(text)
-    with pytest.raises(InputError, match=message):
-        Circuit.read(file)
+    refused(message, Circuit.read, file)
 
 
 @pytest.mark.catches(
@@ -277,8 +273,7 @@ def test_branches_without_a_denied_literal_are_compared_by_their_solutions(file:
     file.write_text(f"nnf 11 14 2\n{xor}O 0 2 6 7\n")
     assert Circuit.read(file).count() == 3
     file.write_text(f"nnf 11 14 2\n{xor}O 0 2 6 4\n")
-    with pytest.raises(InputError, match=r"node 10 \(line 12\) is not deterministic"):
-        Circuit.read(file)
+    refused(r"node 10 \(line 12\) is not deterministic", Circuit.read, file)
 
 
 def test_branches_with_too_many_variables_are_named(file: Path) -> None:
@@ -287,5 +282,4 @@ def test_branches_with_too_many_variables_are_named(file: Path) -> None:
     for node, v in ((2, 1), (3, 2)):
         pairs += [f"{node} 4 {v} {literals} 0", f"{node} 4 {-v} {literals} 0"]
     file.write_text("\n".join(pairs))
-    with pytest.raises(InputError, match=r"node 1 .* not seen to exclude .* 19 variables"):
-        Circuit.read(file)
+    refused(r"node 1 .* not seen to exclude .* 19 variables", Circuit.read, file)

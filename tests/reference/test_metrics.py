@@ -16,7 +16,6 @@ from reference import (
     BackwardPolicy,
     ForwardPolicy,
     History,
-    InputError,
     PointedDAG,
     cb_objective,
     enumerate_dag,
@@ -40,6 +39,7 @@ from reference.expressivity.memory import memory_kl
 from reference.fields.balls import enclose, precision
 from reference.metrics import fcs_under, jensen_shannon
 from reference.problems import Grid
+from tests.refusals import refused
 from verify.lib.named_dags import DIAMOND
 from verify.lib.small_scope import pointed_dags
 from verify.test_col_objectives import LOG_Z, Instance, instances, make_instance
@@ -189,8 +189,7 @@ def test_laws_of_batches_in_floats_may_miss_one_by_their_rounding() -> None:
     batches = {(i % 3,): 0.1 for i in range(3)} | {(i % 3, (i + 1) % 3): 0.7 / 3 for i in range(3)}
     assert sum(batches.values()) == pytest.approx(1.0, abs=3e-16)
     assert 0 < fcs_under(p, q, batches) < 1
-    with pytest.raises(InputError, match="sums to"):
-        fcs_under(p, q, {(0,): 0.5, (1, 2): 0.5 + 1e-12})
+    refused("sums to", fcs_under, p, q, {(0,): 0.5, (1, 2): 0.5 + 1e-12})
 
 
 @pytest.mark.catches(

@@ -22,7 +22,6 @@ from reference import (
     Forgetful,
     ForwardPolicy,
     History,
-    InputError,
     PointedDAG,
     Symbolic,
     TooLargeError,
@@ -36,6 +35,7 @@ from reference.networks import from_networkx, to_networkx
 from reference.problems import Grid, Lines
 from reference.problems.base import exponential
 from reference.show import draw, layout, log_ticks, picture_of, svg
+from tests.refusals import refused
 
 KITE = pointed_dag(
     {"o": ["a", "b"], "a": ["c", "x"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []}
@@ -301,8 +301,7 @@ def test_problems_are_loaded_by_dotted_names_and_may_import_their_neighbours_lat
 def test_pictures_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
     small = inspect_problem(Grid(2, 2))
     for path in (tmp_path / "grid.nonsense", tmp_path / "no" / "folder.png", tmp_path / "grid"):
-        with pytest.raises(InputError, match="cannot be written"):
-            draw(small, path)
+        refused("cannot be written", draw, small, path)
     draw(small, tmp_path / "grid.PNG")
     assert [path.name for path in tmp_path.iterdir()] == ["grid.PNG"]
 
