@@ -223,6 +223,28 @@ def _run_of(what: Any) -> tuple[Any, Any]:
     return run, getattr(run, "folder", run)
 
 
+def _source_of_run(
+    what: Any, folder: str | Path, problem: Any, options: CertifyOptions
+) -> SamplerSource:
+    if problem is not None:
+        raise InputError(f"the run {str(folder)!r} has a problem of its own: leave --problem out")
+    if options.p_b is not None:
+        raise InputError("p_b is for functions, and a run has its own: leave it out")
+    # Imported here, as other samplers need no runs, nor JAX, which trained ones load.
+    from pdai.certifying.solved import SolvedSource
+    from pdai.loading import load
+    from pdai.solving.solved import Solved
+
+    run: Any = what if hasattr(what, "accept_changed") else load(folder)
+    if options.context:
+        run = load(folder, accept_changed=run.accept_changed, context=options.context)
+    if isinstance(run, Solved):
+        return SolvedSource(run, options)
+    from pdai.certifying.runs import RunSource
+
+    return RunSource(run, options)
+
+
 def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource:
     """The sampler that the first argument of `certify` means, with checked options.
 
@@ -231,25 +253,7 @@ def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource
     what, folder = _run_of(what)
     # A text may be longer than the name of a file can be.
     if isinstance(folder, str | Path) and isdir(folder):
-        if problem is not None:
-            raise InputError(
-                f"the run {str(folder)!r} has a problem of its own: leave --problem out"
-            )
-        if options.p_b is not None:
-            raise InputError("p_b is for functions, and a run has its own: leave it out")
-        # Imported here, as other samplers need no runs, nor JAX, which trained ones load.
-        from pdai.certifying.solved import SolvedSource
-        from pdai.loading import load
-        from pdai.solving.solved import Solved
-
-        run: Any = what if hasattr(what, "accept_changed") else load(folder)
-        if options.context:
-            run = load(folder, accept_changed=run.accept_changed, context=options.context)
-        if isinstance(run, Solved):
-            return SolvedSource(run, options)
-        from pdai.certifying.runs import RunSource
-
-        return RunSource(run, options)
+        return _source_of_run(what, folder, problem, options)
     if (of := options.of) is not None:
         raise InputError(f"of is {of}, but only a run has several seeds, and {what!r} is none")
     own = None if problem is None else as_problem(problem, options.context)
