@@ -1,4 +1,4 @@
-"""Every problem with every admissible dynamics, loss and backward policy."""
+"""Problems with dynamics, and losses with every backward policy, penalty and replay."""
 
 from typing import Any, get_args
 
@@ -65,9 +65,14 @@ def one_width(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.long
 @pytest.mark.usefixtures("one_width")
-@pytest.mark.parametrize("name", NAMES)
-def test_every_problem_goes_with_every_dynamics(name: str) -> None:
-    for dynamics, kind in DYNAMICS.items():
+@pytest.mark.parametrize("number", range(len(NAMES)), ids=NAMES)
+def test_every_problem_goes_with_a_third_of_the_dynamics(number: int) -> None:
+    # Another third beside each problem: a network sees of a problem its features alone,
+    # but for graph networks.
+    name = NAMES[number]
+    for place, (dynamics, kind) in enumerate(DYNAMICS.items()):
+        if place % 3 != number % 3 and not kind.reads_graphs:
+            continue
         if kind.reads_graphs and not TASKS[name].has_graphs:
             with pytest.raises(InputError, match="graph networks read graphs"):
                 configure(name, **SMALL.get(name, {}), dynamics=dynamics)
