@@ -51,13 +51,6 @@ class Polynomials(FunctionField[Any]):
 
     A ring: sums and products are exact, a quotient only exists where it has no remainder. Where
     nothing is divided, 30 times as fast as rational functions.
-
-    >>> from reference import ForwardPolicy, marginal, pointed_dag
-    >>> field = Polynomials("p q")
-    >>> p, q = field.symbols
-    >>> dag = pointed_dag({"o": ["a", "x"], "a": ["x", "y"], "x": [], "y": []})
-    >>> marginal(ForwardPolicy(dag, field, [p, 1 - p, q, 1 - q]))
-    (p*q - p + 1, -p*q + p)
     """
 
     name = "polynomials"

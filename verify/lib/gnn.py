@@ -137,14 +137,6 @@ def wl_policies(
 
     The attainable laws of the Markovian family are contained in those of the path-dependent one:
     the stable colours of `[X || m]` determine those of `X`.
-
-    >>> from verify.lib.attainable import attainable
-    >>> problem = EdgeAddition.matching()
-    >>> q1, _ = problem.terminals
-    >>> attainable(wl_policies(problem), q1)
-    Interval(low=Fraction(1, 2), high=Fraction(1, 2))
-    >>> attainable(wl_policies(problem, TemporalDegree(problem)), q1)
-    Interval(low=Fraction(0, 1), high=Fraction(1, 1))
     """
     if dynamics is not None and dynamics.initial != _empty_memory(problem):
         raise InputError(

@@ -2,13 +2,6 @@
 
 What holds as an identity of polynomials holds for every policy, flow and reward on that graph.
 
->>> from reference import marginal, pointed_dag
->>> dag = pointed_dag({"o": ["a", "x"], "a": ["x", "y"], "x": [], "y": []})
->>> [dag.labels[x] for x in dag.terminals]
-['x', 'y']
->>> marginal(everything(dag).forward)
-(f0*f2 - f0 + 1, -f0*f2 + f0)
-
 A test that needs other parameters combines `free_edges`, a field and `generic`. One that divides
 takes `backward_and_rewards`, of rational functions, which are about 30 times slower.
 """

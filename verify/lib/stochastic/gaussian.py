@@ -4,17 +4,6 @@ The example of the stochastic section, `Omega = R`: the next state is drawn from
 on the latent, then the latent from a normal law, `w' ~ N(mean(v, w), scale(v, w)^2)` on arrival at
 `v`. Backwards, a parent is drawn uniformly and then the latent there. All in float64; a function of
 the latent takes an array of any shape and gives one of the same shape.
-
->>> from reference import pointed_dag
->>> dag = pointed_dag({"o": ["x", "y"], "x": [], "y": []})
->>> def choice(u, w):  # to x if the latent is large: half of the time
-...     to_x = 1 / (1 + np.exp(-w))
-...     return np.stack([to_x, 1 - to_x])
->>> def step(v, w):
-...     return 0.6 * w, np.full_like(w, 0.8)
->>> law = terminal_law(GaussianForward(dag, (Component(1.0, 0.0, 1.0),), choice, step), 8.0, 201)
->>> [round(p, 12) for p in law.probabilities], law.error < 1e-12
-([0.5, 0.5], True)
 """
 
 import math

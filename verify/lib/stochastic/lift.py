@@ -4,16 +4,6 @@ The paper lets the latent live in a topological space. Here it takes finitely ma
 set is measurable, "almost surely" means "on the states that `nu` charges", and each condition of
 def:cldag (`verify.lib.stochastic.axioms`) and each lemma after it (`verify.lib.stochastic.lemmas`)
 is decided in exact rationals.
-
->>> from fractions import Fraction
->>> from reference import pointed_dag
->>> from verify.lib.stochastic.axioms import axioms
->>> dag = pointed_dag({"o": ["u"], "u": ["x"], "x": []})
->>> fair = {w: Fraction(1, 2) for w in "ab"}
->>> kappa_f = {(s, w): {(min(s + 1, 2), v): fair[v] for v in "ab"} for s in range(3) for w in "ab"}
->>> lift = StochasticLift.from_forward(dag, ("a", "b"), kappa_f, fair)
->>> lift.nu[2, "a"], lift.kappa_b[2, "a"][1, "b"], all(axioms(lift))
-(Fraction(1, 6), Fraction(1, 2), True)
 """
 
 from collections.abc import Hashable, Mapping
