@@ -98,12 +98,6 @@ def random_networks(name: str, environment: GraphEnvironment, count: int) -> Net
     return networks
 
 
-def member(networks: Network, i: int) -> Network:
-    """One of several networks."""
-    one: Network = jax.tree.map(lambda leaf: leaf[i], networks)
-    return one
-
-
 def observe(instance: Instance) -> Floats:
     """The observations along all histories, padded with the last state."""
     # One shape for all forks, so that operations are compiled once for all.
