@@ -73,11 +73,6 @@ def make_instance(problem: EdgeAddition) -> Instance:
     return Instance(problem, environment, enumeration, tuple(histories))
 
 
-@pytest.fixture(params=FORKS, scope="module")
-def fork(request: pytest.FixtureRequest) -> Instance:
-    return make_instance(FORKS[request.param])
-
-
 @pytest.fixture(scope="module")
 def paper() -> Instance:
     return make_instance(EdgeAddition.paper())
@@ -86,16 +81,6 @@ def paper() -> Instance:
 @pytest.fixture(scope="module")
 def featured() -> Instance:
     return make_instance(replace(EdgeAddition.paper(), features=(0, 1, 1, 0, 2, 1)))
-
-
-def random_networks(name: str, environment: GraphEnvironment, count: int) -> Network:
-    """Networks with all weights and biases random, on a leading axis, in the current precision."""
-    shapes = jax.eval_shape(lambda: GRAPH_NETWORKS[name](environment, WIDTH, key=jax.random.key(0)))
-    rng = np.random.default_rng(1)
-    networks: Network = filled(
-        shapes, lambda shape: rng.normal(size=(count, *shape)) * (2 / shape[0]) ** 0.5
-    )
-    return networks
 
 
 def observe(instance: Instance) -> Floats:
@@ -109,23 +94,24 @@ def observe(instance: Instance) -> Floats:
     return observations
 
 
-def unroll(instance: Instance, networks: Network) -> Floats:
-    """Networks in float64 along every history; (networks, histories, time, actions)."""
+def random_networks(name: str, instance: Instance) -> Network:
+    """Twenty networks with all weights and biases random, on a leading axis, in float64."""
+    make, rng = GRAPH_NETWORKS[name], np.random.default_rng(1)
     with jax.enable_x64(True):
-        observations = jnp.asarray(observe(instance))
-        return np.asarray(eqx.filter_vmap(lambda network: network.unroll(observations))(networks))
-
-
-def float64_networks(name: str, instance: Instance) -> Network:
-    with jax.enable_x64(True):
-        return random_networks(name, instance.environment, 20)
+        shapes = jax.eval_shape(lambda: make(instance.environment, WIDTH, key=jax.random.key(0)))
+        networks: Network = filled(
+            shapes, lambda shape: rng.normal(size=(20, *shape)) * (2 / shape[0]) ** 0.5
+        )
+    return networks
 
 
 def logits(instance: Instance, name: str) -> Floats:
     """Logits of random networks, at the end of every history; (networks, histories, actions)."""
-    last = [len(path) - 1 for path in instance.histories]
-    outputs = unroll(instance, float64_networks(name, instance))
-    ends: Floats = outputs[:, np.arange(len(last)), last]
+    last, networks = [len(path) - 1 for path in instance.histories], random_networks(name, instance)
+    with jax.enable_x64(True):
+        observations = jnp.asarray(observe(instance))
+        outputs = eqx.filter_vmap(lambda network: network.unroll(observations))(networks)
+    ends: Floats = np.asarray(outputs)[:, np.arange(len(last)), last]
     return ends
 
 
@@ -140,9 +126,9 @@ def logits(instance: Instance, name: str) -> Floats:
     only="matching",
 )
 @pytest.mark.crosscheck("fast.environments.graphs.adjacency_matrix")
-def test_graphs_are_observed_as_their_adjacency_matrices_to_which_actions_add_their_edges(
-    fork: Instance,
-) -> None:
+@pytest.mark.parametrize("name", FORKS)
+def test_graphs_are_observed_as_adjacency_matrices_to_which_actions_add_edges(name: str) -> None:
+    fork = make_instance(FORKS[name])
     n = len(fork.problem.features)
     for label, row in zip(fork.enumeration.dag.labels, fork.enumeration.observations, strict=True):
         expected = [[(min(i, j), max(i, j)) in label.edges for j in range(n)] for i in range(n)]
@@ -364,7 +350,7 @@ def test_training_comes_below_the_bound_with_path_features(
 def test_control_no_gradient_trains_a_markovian_network_on_a_forced_instance(
     paper: Instance,
 ) -> None:
-    networks, terms = float64_networks("markovian", paper), terms_of_all(paper)
+    networks, terms = random_networks("markovian", paper), terms_of_all(paper)
     with jax.enable_x64(True):
         of_first = jax.grad(lambda network: terms(network).log_p_f[0].sum())
         leaves = jax.tree.leaves(jax.jit(jax.vmap(of_first))(networks))
