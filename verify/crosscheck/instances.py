@@ -174,7 +174,8 @@ def environment_of(name: str) -> AbstractEnvironment[Any]:
     """The environment of the preset of that name."""
     problem = PRESETS[name]
     if name in TABLES and isinstance(problem, Grid):
-        return TabularEnvironment.from_problem(problem, _coordinates)
+        # The features of a cell: where it is, and whether the trajectory has ended.
+        return TabularEnvironment.from_problem(problem, lambda s: [*s.coordinates, s.stopped])
     if name in TABLES and isinstance(problem, EdgeAddition):
         return TabularEnvironment.from_problem(problem)
     return make_environment(problem)
@@ -186,11 +187,6 @@ def make_instance(name: str) -> Instance:
     problem = PRESETS[name]
     environment = environment_of(name)
     return Instance(problem, environment, enumerate_environment(problem, environment))
-
-
-def _coordinates(state: Any) -> list[float]:
-    """The features of a cell: where it is, and whether the trajectory has ended."""
-    return [*map(float, state.coordinates), float(state.stopped)]
 
 
 def random_policy(environment: AbstractEnvironment[Any], seed: int = 0, **options: Any) -> Policy:
