@@ -281,9 +281,8 @@ def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource
     if not callable(sampler):
         raise InputError(
             f"the sampler is of the type {type(sampler).__name__}, but must be a run folder, a "
-            "function from a state to a row of probabilities (of a table, table.__getitem__), "
-            "samples in the order of the draws or a Counter of them, a CSV file of samples, or an "
-            "object with draw(count)"
+            "function from a state to a row of probabilities (table.__getitem__), samples in the "
+            "order of the draws or a Counter of them, a CSV file of them, or has draw(count)"
         )
     if own is None:
         raise InputError(
