@@ -215,8 +215,7 @@ def test_control_blocks_of_another_sampler_and_their_seal_are_refused(kept: Path
 
 
 def test_what_cannot_be_kept_is_refused(tmp_path: Path) -> None:
-    unseeded: Any = object()
-    refused("has no attribute rng", KeptDraws, unseeded, tmp_path, 0)
+    refused("has no attribute rng", KeptDraws, object(), tmp_path, 0)
 
 
 def test_draws_of_an_object_whose_random_numbers_can_be_set_are_kept(tmp_path: Path) -> None:

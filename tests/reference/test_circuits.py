@@ -15,7 +15,7 @@ from reference.certificates import check_certificate, write_certificate
 from reference.problems.circuits import Circuit
 from reference.problems.formulas import Formula
 from reference.problems.solutions import Literals, Solution
-from tests.refusals import refused
+from tests.refusals import refused, refuses
 
 # The example of d4's own description: (1 or 2 or 3), where a solution of a literal ends early.
 D4 = "o 1 0\no 2 0\no 3 0\nt 4 0\n3 4 -2 3 0\n3 4 2 0\n2 3 -1 0\n2 4 1 0\n1 2 0\n"
@@ -160,19 +160,13 @@ def test_solutions_are_read_as_solvers_write_them(sample: object) -> None:
     assert Literals(3, {}, "it").read(sample) == (1, -2, 3)
 
 
-@pytest.mark.parametrize(
-    ("sample", "why"),
-    [
-        ("1 -2", "has no value of the variable 3 of 3"),
-        ("1 -2 2", "has the variable 2 twice"),
-        ("1 -2 3 4 0", "has the variable 4, and the variables are 1 to 3"),
-        ("one", "is no solution"),
-        (3, "is no solution"),
-        ((0.5, 1, 2), "is no solution"),
-    ],
+test_what_is_no_solution_is_refused = refuses(
+    Literals(3, {}, "it").read,
+    ("1 -2", "has no value of the variable 3 of 3"),
+    ("1 -2 2", "has the variable 2 twice"),
+    ("1 -2 3 4 0", "has the variable 4, and the variables are 1 to 3"),
+    *((sample, "is no solution") for sample in ("one", 3, (0.5, 1, 2))),
 )
-def test_what_is_no_solution_is_refused(sample: object, why: str) -> None:
-    refused(f"of it {why}|{why}", lambda: Literals(3, {}, "it").read(sample))
 
 
 # More digits than Python reads as an integer.
