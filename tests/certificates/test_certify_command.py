@@ -182,9 +182,7 @@ def test_half_a_character_can_be_written_in_a_table() -> None:
     assert b"\n\\udcff,0.0" in sample_table(samples, "csv")
 
 
-def test_ends_of_chains_are_written_without_probabilities_of_the_sampler(
-    tmp_path: Path,
-) -> None:
+def test_ends_of_chains_are_written_without_probabilities_of_the_sampler(tmp_path: Path) -> None:
     """As recorded trajectories, they refuted the right log Z."""
     zero, file = np.zeros(2), tmp_path / "x.csv"
     samples = Samples(["a", "b"], zero, zero - 1, zero)

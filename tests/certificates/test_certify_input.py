@@ -606,9 +606,7 @@ def test_a_graph_without_end_is_refused_before_it_fills_the_memory(
     refused(words, lambda: enumerate_dag(other(initial=initial, children=children)))
 
 
-def test_an_enumeration_ends_with_its_time_or_memory(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_enumeration_ends_with_its_time_or_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(base, "MAX_SECONDS", -1.0)
     with pytest.raises(TooLargeError, match=r"P is too large: .* s were used up at depth 1"):
         enumerate_dag(other())

@@ -409,9 +409,7 @@ def test_features_of_samples_are_compared_with_those_of_the_law() -> None:
     assert not any("not used" in note for note in made.notes)
 
 
-def test_no_right_sampler_is_refused_whenever_one_stops(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_no_right_sampler_is_refused_whenever_one_stops(monkeypatch: pytest.MonkeyPatch) -> None:
     """A loose level, many looks, and whoever looks stops at the first that refuses."""
     monkeypatch.setattr("pdai.testing.FIRST", 20)
     rng, refused = np.random.default_rng(0), 0

@@ -27,7 +27,7 @@ from reference.certificates.histograms import (
     random_order,
 )
 from reference.problems import Cell, Grid
-from tests.certificates.problems import FAIR, Words, drawn
+from tests.certificates.problems import FAIR, Words, certify_lines, drawn
 from tests.command_lines import answer
 from tests.refusals import refused, refuses
 
@@ -124,15 +124,15 @@ def test_samples_beside_the_log_prob_of_their_target_are_refused() -> None:
     refused(r"\[0, 0.0007\d*\] by the log-.* in \[0.003\d*, 0.04", made, 0.185, 0.315, 0.5)
 
 
-def test_a_state_has_one(tmp_path: Path) -> None:
-    (tmp_path / "s.csv").write_text("terminal,log_prob\na,-1\na,-2\n")
-    refused("'a' has the log_prob -1 and -2", lambda: pdai.certify(tmp_path / "s.csv", law=FAIR))
-    refused("log_prob is given without a target", pdai.certify, tmp_path / "s.csv")
+def test_a_state_has_one() -> None:
+    lines = ["terminal,log_prob", "a,-1", "a,-2"]
+    refused("'a' has the log_prob -1 and -2", lambda: certify_lines(lines, law=FAIR))
+    refused("log_prob is given without a target", certify_lines, lines)
     # The means of two steps, in place of their sums: TV was at least 0.4, where it is 0.
-    lines = [f"{x},{math.log(FAIR[x] / 4) / 2},0,{math.log(FAIR[x])}" for x in "abcc"]
-    (tmp_path / "s.csv").write_text("\n".join(["terminal,log_p_f,log_p_b,log_reward", *lines]))
-    with pytest.raises(InputError, match=r"trajectories to 3 distinct states sum to 1.7.* steps"):
-        pdai.certify(tmp_path / "s.csv", law=FAIR)
+    means = [f"{x},{math.log(FAIR[x] / 4) / 2},0,{math.log(FAIR[x])}" for x in "abcc"]
+    recorded = ["terminal,log_p_f,log_p_b,log_reward", *means]
+    words = r"trajectories to 3 distinct states sum to 1.7.* steps"
+    refused(words, lambda: certify_lines(recorded, law=FAIR))
 
 
 class Module:
@@ -331,16 +331,12 @@ def test_a_histogram_of_a_wrong_sampler_is_refuted() -> None:
     "numbers = {name: np.resize(column, len(order)) for name, column in numbers.items()}",
     by="refusal",
 )
-def test_counts_may_stand_beside_log_probabilities(tmp_path: Path) -> None:
+def test_counts_may_stand_beside_log_probabilities() -> None:
     """TV is 0.01; the first block of the sorted lines alone would have another mean."""
     counts = dict(zip(WRONG, (5_200, 5_000, 9_800), strict=True))
-    (tmp_path / "x.csv").write_text(
-        "\n".join(["state,log_prob,count", *(f"{x},{log_prob(x)},{counts[x]}" for x in WRONG)])
-    )
-    (tmp_path / "lines.csv").write_text(
-        "\n".join(["state,log_prob", *(f"{x},{log_prob(x)}" for x in lines_of(counts))])
-    )
-    one, other = (pdai.certify(tmp_path / name, law=FAIR) for name in ("x.csv", "lines.csv"))
+    counted = ["state,log_prob,count", *(f"{x},{log_prob(x)},{counts[x]}" for x in WRONG)]
+    each = ["state,log_prob", *(f"{x},{log_prob(x)}" for x in lines_of(counts))]
+    one, other = (certify_lines(lines, law=FAIR, level=1e-6) for lines in (counted, each))
     assert one.interval == other.interval
     assert one.interval.low < 0.01 < one.interval.high < 0.03
 
@@ -415,14 +411,12 @@ test_draws_without_their_repeats_are_refused = refuses(
 
 
 @pytest.mark.parametrize("log_prob", ["", f",{-math.log(2_000)}"])
-def test_a_file_without_its_repeats_is_refused(log_prob: str, tmp_path: Path) -> None:
-    path, head = tmp_path / "x.csv", "terminal,log_prob" if log_prob else "terminal"
-    law = dict.fromkeys(map(str, MANY), 1)
-    path.write_text("\n".join([head, *(f"{x}{log_prob}" for x in dict.fromkeys(DRAWS[0]))]))
-    with pytest.raises(InputError, match=r"x\.csv': 7\d\d samples of 2,000 values have 0 repeats"):
-        pdai.certify(path, law=law)
-    path.write_text("\n".join([head, *(f"{x}{log_prob}" for x in DRAWS[0])]))
-    assert pdai.certify(path, law=law).interval.low == 0
+def test_a_file_without_its_repeats_is_refused(log_prob: str) -> None:
+    law, head = dict.fromkeys(map(str, MANY), 1), "terminal" + ",log_prob" * bool(log_prob)
+    once, all_of_them = ([head, *(f"{x}{log_prob}" for x in y)] for y in ({*DRAWS[0]}, DRAWS[0]))
+    words = r"x\.csv': 7\d\d samples of 2,000 values have 0 repeats"
+    refused(words, lambda: certify_lines(once, law=law))
+    assert certify_lines(all_of_them, law=law).interval.low == 0
 
 
 def test_control_independent_draws_have_their_repeats() -> None:
@@ -433,9 +427,7 @@ def test_control_independent_draws_have_their_repeats() -> None:
 
 
 @pytest.mark.parametrize("weights", [(1, 1, 1, 1), (5, 1, 1, 1), (1, 1, 2, 0), (3, 3, 2, 1)])
-def test_independent_draws_repeat_as_seldom_as_bounded(
-    weights: tuple[int, ...],
-) -> None:
+def test_independent_draws_repeat_as_seldom_as_bounded(weights: tuple[int, ...]) -> None:
     for count in range(1, 8):
         met = Counter[int]()
         for draws in product(range(4), repeat=count):

@@ -153,9 +153,7 @@ def test_the_certificate_of_an_aggregate_is_about_the_product_of_its_clients_rew
 
 
 @pytest.mark.long
-def test_a_finished_experiment_is_read_not_done_again(
-    finished: tuple[Plan, Comparison],
-) -> None:
+def test_a_finished_experiment_is_read_not_done_again(finished: tuple[Plan, Comparison]) -> None:
     plan, made = finished
     before = {name: parameters(config.folder()) for name, config in plan.runs().items()}
     with ThreadPoolExecutor(1) as executor:

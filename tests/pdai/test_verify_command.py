@@ -65,9 +65,7 @@ def test_an_unknown_claim_is_named_with_those_that_exist(
 
 
 @pytest.mark.long
-def test_the_table_is_begun_where_there_is_none_and_notes_get_heads(
-    tmp_path: Path,
-) -> None:
+def test_the_table_is_begun_where_there_is_none_and_notes_get_heads(tmp_path: Path) -> None:
     notes, trees = tmp_path / "notes.md", tmp_path / "trees.md"
     trees.write_text("```toml\ntitle = 1\n```\n\n## Proof\n")
     command = [sys.executable, "-m", "pytest", "verify/test_trees.py", "-k", "nothing"]

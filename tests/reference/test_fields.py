@@ -258,9 +258,7 @@ rewards: tuple[Fraction, ...] = enumerate_rewards(Mine(), dag)
 """
 
 
-def test_typed_problems_pass_strict_checks_and_control_strings_do_not(
-    tmp_path: Path,
-) -> None:
+def test_typed_problems_pass_strict_checks_and_control_strings_do_not(tmp_path: Path) -> None:
     pytest.importorskip("mypy")
     rules = [(n, k) for n in ("reward", "log_reward") for k in ("float", "int", "Fraction", "str")]
     for name, kind in rules:
