@@ -2,6 +2,8 @@
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,6 +25,8 @@ from reference.errors import InputError, no_such
 from reference.files import sha256
 from reference.problems.base import choose_one
 
+SETTING = bool | int | float | str | bytes | Fraction
+
 
 @contextlib.contextmanager
 def arithmetic(precision: Literal["float32", "float64"]) -> Iterator[None]:
@@ -36,17 +40,39 @@ def arithmetic(precision: Literal["float32", "float64"]) -> Iterator[None]:
         yield
 
 
-def tables_digest(environment: AbstractEnvironment[Any] | Contexts) -> str | None:
-    """The checksum of the arrays of a user's problem or environment; None for this project's."""
+def tables_digest(
+    environment: AbstractEnvironment[Any] | Contexts, settings: bool = True
+) -> str | None:
+    """The checksum of the arrays of a user's problem or environment; None for this project's.
+
+    It has the static fields of an environment too; without `settings` it is that of earlier runs.
+    """
     if isinstance(environment, Contexts):
-        every = [tables_digest(environment.at(i)) for i, _ in enumerate(environment.names)]
+        at = [environment.at(i) for i, _ in enumerate(environment.names)]
+        every = [tables_digest(each, settings) for each in at]
         return None if every[0] is None else sha256(repr(every).encode())
     if isinstance(environment, TabularEnvironment):
         return environment.digest()
     if type(environment).__module__.startswith("fast."):
         return None
     arrays = map(np.asarray, jax.tree.leaves(environment))
-    return sha256(b"".join(f"{x.dtype} {x.shape} ".encode() + x.tobytes() for x in arrays))
+    parts = [f"{x.dtype} {x.shape} ".encode() + x.tobytes() for x in arrays]
+    return sha256(b"".join([*parts, *(_static(environment) if settings else ())]))
+
+
+def _static(part: Any) -> Iterator[bytes]:
+    """The numbers and texts among the fields of a module, and of the modules in it."""
+    # A field may hold a class.
+    for field in fields(part) if is_dataclass(part) and not isinstance(part, type) else ():
+        value = getattr(part, field.name)
+        if _is_plain(value):
+            yield f"{field.name} {value!r} ".encode()
+        yield from _static(value)
+
+
+def _is_plain(value: Any) -> bool:
+    """True of numbers and texts, and tuples of these."""
+    return all(map(_is_plain, value)) if isinstance(value, tuple) else isinstance(value, SETTING)
 
 
 def check_tables(folder: Path, environment: AbstractEnvironment[Any] | Contexts) -> None:
@@ -54,14 +80,15 @@ def check_tables(folder: Path, environment: AbstractEnvironment[Any] | Contexts)
 
     Raises InputError if it has not: its numbers would then mean other states, or other rewards.
     """
-    digest = tables_digest(environment)
-    if digest is not None and read_json(folder / "meta.json").get("tables") not in (None, digest):
+    digests = tables_digest(environment), tables_digest(environment, settings=False)
+    known = read_json(folder / "meta.json").get("tables")
+    if None not in digests and known not in (None, *digests):
         raise InputError(
             f"the run {str(folder)!r} was trained on other tables than its problem now gives: "
             "children(state) must list the same states in the same order in every process (sort "
-            "what comes out of a set), and its rewards and features, or the arrays of its "
-            "environment, must be as they were; train again, or bring back the module and what it "
-            "reads"
+            "what comes out of a set), and its rewards and features, or the arrays and static "
+            "fields of its environment, must be as they were; train again, or bring back the "
+            "module and what it reads"
         )
 
 

@@ -5,13 +5,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import fast.environments.tabular as tabular
-from examples.subsets import SubsetsProblem
+from examples.subsets import Subsets, SubsetsProblem
 from fast.checking.environment import check_environment
 from fast.environments import TabularEnvironment, make_environment
 from fast.laws.enumeration import enumerate_environment
@@ -144,6 +145,16 @@ def test_the_digest_tells_tables_apart_and_is_the_same_in_every_process() -> Non
         assert python("-c", program, PYTHONHASHSEED=seed).stdout.strip() == digest(_Coin())
 
 
+class Tempered(Subsets):
+    """The power of the reward is no array."""
+
+    beta: float = eqx.field(static=True)
+
+    def log_reward(self, state: Any) -> Any:
+        return self.beta * super().log_reward(state)
+
+
+TEMPERED = Tempered(jnp.arange(2.0), 3, 3, 3, 1.0)
 SUBSETS = "examples.subsets:"
 
 
@@ -156,8 +167,15 @@ SUBSETS = "examples.subsets:"
             {"problem": f"{SUBSETS}SubsetsProblem", "environment": f"{SUBSETS}Subsets"},
             (SubsetsProblem, "utilities", (0.5, -1.0, 0.25, 1.0)),
         ),
+        (
+            {"environment": "tests.fast.test_tabular:TEMPERED"},
+            (
+                "tests.fast.test_tabular.TEMPERED",
+                Tempered(TEMPERED.utilities, 3, 3, 3, 3.0),
+            ),
+        ),
     ],
-    ids=["tables", "an environment"],
+    ids=["tables", "an environment", "a static field"],
 )
 def test_a_run_is_not_read_against_other_tables(
     named: Any, changed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
