@@ -4,6 +4,7 @@ import ast
 import importlib
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -121,15 +122,18 @@ def _rows(claim: Claim) -> Iterator[tuple[str, str]]:
 
 
 def code_of(claim: Claim) -> list[str]:
-    """Our files that a claim is about: those that its note names, or else that its tests import."""
+    """Our files that a claim is about: those that its note names, or else its tests.
+
+    Of those that tests import, the ones come first of which they import the most names.
+    """
     note = (NOTES / claim.note).read_text()
     dotted = re.findall(r"`((?:reference|fast|verify\.lib)(?:\.\w+)+)`", note)
     written = re.findall(r"\b((?:reference|fast|verify/lib)/[\w/]+\.py)\b", note)
     named = [*written, *filter(None, map(_file_of, dotted))]
     if not named:
-        named = [
-            path for file in files_of_tests(claim) for path in _imported(ROOT / "verify" / file)
-        ]
+        tests = [ROOT / "verify" / file for file in files_of_tests(claim)]
+        imported = Counter(path for test in tests for path in _imported(test))
+        named = [path for path, _ in imported.most_common()]
     return [path for path in dict.fromkeys(named) if (ROOT / path).exists()][:MOST]
 
 
