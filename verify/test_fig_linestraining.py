@@ -35,7 +35,7 @@ def test_with_the_natural_embedding_total_variation_is_at_least_0_3113(
     memory: bool, scope: Any
 ) -> None:
     model, rng = LinearLines.natural(N), Random(0)
-    assert model.forced_stop()
+    # psi(p_0) = 0: TV >= |pi(q_0) - 1/2| whatever the parameters.
     for seed in range(20):
         pi = normalize(Lines.laplaces(N, 1, seed=seed).rewards)
         assert pi[0] < MOST
@@ -64,7 +64,6 @@ def test_with_another_embedding_of_the_initial_state_its_mass_is_free() -> None:
         LinearLines.natural(N, offset=1),
         LinearLines(((Fraction(1),), *LinearLines.natural(N).embedding[1:])),
     ):
-        assert not model.forced_stop()
         starts = [model.law(Parameters.markovian([a]))[0] for a in range(-3, 4)]
         assert starts == [1 / (1 + Fraction(2) ** a) for a in range(-3, 4)]
 

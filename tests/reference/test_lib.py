@@ -63,9 +63,6 @@ def test_the_linear_algebra_of_linear_policies_by_hand() -> None:
     matrix = rows([1, 2], [3, 4], [5, 6])
     assert solve(matrix, [Fraction(5), Fraction(11), Fraction(17)]) == (1, 2)
     assert solve(matrix, [Fraction(5), Fraction(11), Fraction(18)]) is None
-    # Only an embedding of zero forces half of the mass.
-    assert LinearLines.natural(16).forced_stop()
-    assert not LinearLines.natural(16, offset=1).forced_stop()
 
 
 def test_dynamics_start_without_memory_in_the_empty_graph() -> None:

@@ -186,13 +186,6 @@ class LinearLines:
             return None
         return tuple(solution[d + k * d : d + (k + 1) * d] for k in range(d))
 
-    def forced_stop(self) -> bool:
-        """True if both models stop at `p_0` with probability 1/2, whatever their parameters.
-
-        This holds if `psi(p_0) = 0`, as in the natural embedding; then `TV >= |pi(q_0) - 1/2|`.
-        """
-        return not any(self.embedding[0])
-
     def _draw(self, family: Family, rng: Random) -> Parameters:
         """Random integer parameters, scaled so that the log-odds are integers."""
         # Enough values for distinct samples even with d = 1.
