@@ -96,7 +96,9 @@ def test_the_page_has_what_a_report_has(page: Path, runs: dict[str, Path]) -> No
         assert words in shown.text, words
     # First what one comes for: a narrow screen shows no more.
     assert re.search(r"run</th><th[^>]*>TV</th><th[^>]*>certified</th>", page.read_text())
-    exact = pdai.certify(runs["one"]).tv
+    made = pdai.certify(runs["one"])
+    assert any(note.startswith("seed 0, of the run's seeds 0 to 1") for note in made.notes)
+    exact = made.tv
     assert f"TV = {float(exact):.3g}, exact" in shown.text
     state = next(a["data-told"] for _, a in shown.elements if "data-told" in a)
     assert re.match(r"state p0\nvisited with probability 1\nto q0: p_F [0-9.e-]+, flow ", state)
