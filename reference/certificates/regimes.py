@@ -198,7 +198,9 @@ def weight_lines(log_weights: Any, log_z: float | None) -> list[Line]:
     }
     if math.isfinite(log_mean_weight):
         values[f"effective sample size, of {len(log_weights):,}"] = effective_size(log_weights)
-        values["Pareto k of the weights"] = pareto_k(log_weights)
+        k = pareto_k(log_weights)
+        # Minus infinity where a few values are all that the weights have.
+        values["Pareto k of the weights"] = math.nan if math.isinf(k) else k
     # Too few weights have no tail to be fitted.
     return [Line(name, x, "estimate") for name, x in values.items() if not math.isnan(x)]
 

@@ -54,6 +54,8 @@ def test_log_probabilities_bring_the_interval_to_a_tenth_of_that_of_bare_samples
     assert made.interval.low < 0.01 < made.interval.high
     assert made.interval.width < bare.width / 10
     assert not any("trajectory distributions" in note for note in made.notes)
+    # Three weights have no tail.
+    assert "Pareto k of the weights" not in made.report
 
 
 def test_a_file_may_have_them_in_a_column(tmp_path: Path) -> None:
