@@ -31,9 +31,9 @@ from reference.certificates.betting import Interval
 from reference.certificates.features import (
     FeatureMeans,
     Features,
-    KnowsMeans,
     both,
     exact_lines,
+    knows_means,
     modes,
     sample_lines,
 )
@@ -298,7 +298,7 @@ def _features(
 ) -> tuple[Features | None, Callable[[], Any] | None]:
     """All features, and their exact means under the target where the problem knows them."""
     features, known_means = options.features, None
-    if isinstance(problem, KnowsMeans) and features in (problem.indicators, problem.quantities):
+    if knows_means(problem) and features in (problem.indicators, problem.quantities):
         # With the names that the problem gives.
         features, known_means = problem.quantities, problem.quantity_means
     return both(features, modes(options.mode_states) if options.mode_states else None), known_means

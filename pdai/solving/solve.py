@@ -22,7 +22,7 @@ from pdai.certifying.target import Target, log_z_interval
 from pdai.solving.solved import DRAWN, MOST_COMPARED, SHOWING, TOLD, Recipe, Solved, draws_of
 from reference.arguments import build, checked
 from reference.balance import log_float
-from reference.certificates.features import KnowsMeans
+from reference.certificates.features import knows_means
 from reference.certificates.recorded import OTHERS, check_drawn
 from reference.certificates.statement import at_most
 from reference.dag import PointedDAG
@@ -263,7 +263,7 @@ def _means(
 
     Without probabilities of the terminal states, those of the target are taken.
     """
-    if not isinstance(problem, KnowsMeans):
+    if not knows_means(problem):
         return {}
     right = {name: float(mean) for name, mean in problem.quantity_means().items()}
     if learned is None:

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from math import isfinite
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from reference.certificates.betting import Floats, Interval, MeanInterval
 from reference.certificates.importance import Walks
 from reference.certificates.statement import Line
 from reference.errors import InputError, check_type, plain, shown
+from reference.problems.base import is_ours
 from reference.user_code import Asked, Of, feature
 
 # A function from a terminal state to numbers by name, in [0, 1] for a certificate.
@@ -35,6 +36,11 @@ class KnowsMeans(Protocol):
     def quantity_means(self) -> Mapping[str, Fraction]:
         """The means of the features under the target."""
         ...
+
+
+def knows_means(problem: Any) -> TypeGuard[KnowsMeans]:
+    """True of a problem here that knows them; nothing proves those that a user's problem tells."""
+    return isinstance(problem, KnowsMeans) and is_ours(problem)
 
 
 def modes(states: Sequence[Hashable]) -> Features:
