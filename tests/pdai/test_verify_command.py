@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,7 @@ from verify.lib.report import Finding
 ROOT = Path(__file__).parents[2]
 
 
-def verify(
-    capture: pytest.CaptureFixture[str], *arguments: str, expect: int = 0
-) -> tuple[str, str]:
+def verify(capture: Any, *arguments: str, expect: int = 0) -> tuple[str, str]:
     """The two outputs of the command, whose tests are a process of their own."""
     with pytest.raises(SystemExit) as end:
         main(["verify", *arguments])
