@@ -158,11 +158,11 @@ def test_a_log_z_that_a_users_problem_tells_is_as_given(problem: Any, kind: str)
 
 def test_means_that_a_users_problem_tells_are_not_exact(tmp_path: Path) -> None:
     first = lambda p, x: {"first": float(x[0] == "a")}  # noqa: E731
-    told = other(quantities=first, indicators=first, quantity_means=lambda p: {"first": 0})
-    report = pdai.certify(half, told, features=told.quantities, regime="Z", samples=64).report
+    problem = other(quantities=first, indicators=first, quantity_means=lambda p: {"first": 0})
+    report = pdai.certify(half, problem, features=problem.quantities, regime="Z", samples=64).report
     assert report["first: target (with TV)"].endswith("(bound)")
     assert "first: target" not in report
-    assert not pdai.solve(told, out=tmp_path / "run").report.expectations
+    assert not pdai.solve(problem, out=tmp_path / "run").report.expectations
 
 
 @pytest.mark.catches(
