@@ -216,9 +216,9 @@ def _trained(config: TrainConfig, plan: _Plan, folder: Path, display: Display) -
         complete(config.changed(**options), display=display)
     elif not folder.exists():
         before = Run(folder.with_name(f"round-{plan.start}"))
-        # Exploration and annealing are over.
-        calm = {"anneal": 0.0, "epsilon": 0.0}
-        return before.train(2 * before.config.optimiser.steps, out=folder, display=display, **calm)
+        # Exploration is over.
+        steps = 2 * before.config.optimiser.steps
+        return before.train(steps, out=folder, display=display, epsilon=0.0)
     elif not is_finished(folder):
         resume(folder, display=display)
     return Run(folder)

@@ -284,6 +284,10 @@ class Run(InFolder):
 
         return figure_of([self.folder])
 
+    def further(self, steps: int, **options: Any) -> TrainConfig:
+        """The configuration of further steps: the target is no longer annealed, unless asked."""
+        return self.config.changed(**{"anneal": 0.0, **options}, steps=steps)
+
     @checked
     def train(
         self, steps: int, *, out: Path | None = None, display: Display = DISPLAY, **options: Any
@@ -302,7 +306,7 @@ class Run(InFolder):
                 "a context to train it on"
             )
         out = out or free_folder(self.folder)
-        config = self.config.changed(**options, steps=steps, out=out)
+        config = self.further(steps, out=out, **options)
         with self._arithmetic():
             setup, state = self.setup, self._saved[1]
             folder = create_run(config, state.policy(0), tables_digest(setup.trained_on))

@@ -59,7 +59,7 @@ def _slope(records: Sequence[Mapping[str, Any]], row: int) -> str:
     if not before:
         return "slope: TV was not recorded along the training (--evaluations)"
     (start, high), (end, low) = before[-1], curve[-1]
-    verdict = "more steps alone will not help"
+    verdict = "more steps alone are unlikely to help"
     if low < (1 - LEVEL) * high:
         verdict = "more steps help (pdai train --resume RUN --steps N)"
     return (

@@ -182,7 +182,7 @@ def _train(
     if folder is not None and (steps or process):
         run = Run(folder, accept_changed=accept_changed)
         more = run.steps_until(steps) if steps else 0
-        config = run.config.changed(steps=more) if more else run.config
+        config = run.further(more) if more else run.config
     if process:
         follow(config)
         return None

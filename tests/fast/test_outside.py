@@ -321,7 +321,8 @@ test_an_environment_is_checked_before_it_is_trained = refuses(
 @pytest.fixture(scope="module")
 def necklaces(tmp_path_factory: pytest.TempPathFactory) -> pdai.Run:
     """A run of our own parts on the problem from outside."""
-    return pdai.train(Necklaces, out=tmp_path_factory.mktemp("a") / "run", dynamics="gru", **QUICK)
+    options = {**QUICK, "dynamics": "gru", "anneal": 0.5}
+    return pdai.train(Necklaces, out=tmp_path_factory.mktemp("a") / "run", **options)
 
 
 @pytest.mark.long
@@ -347,6 +348,7 @@ def test_probabilities_of_trajectories_and_terminals_agree(necklaces: pdai.Run) 
 def test_a_run_trains_on_from_its_parameters(necklaces: pdai.Run) -> None:
     more = necklaces.train(100, display=SILENT)
     assert more.folder == necklaces.folder.with_name("run-2")
+    assert (necklaces.config.sampling.anneal, more.config.sampling.anneal) == (0.5, 0)
     start = read_metrics(more.folder)[0]
     assert start["step"] == 0
     # In float32 along the curve, in float64 in the report.

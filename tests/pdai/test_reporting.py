@@ -381,7 +381,7 @@ def test_the_missing_mass_is_named_with_its_share() -> None:
         ((0.4,), "was not recorded"),
         ((0.5, 0.4, 0.3, 0.2), "from 0.4000 at step 200 to 0.2000 at step 400: more steps help"),
         ((0.5, 0.2, 0.2, 0.19), "from 0.2000 at step 200 to 0.1900 at step 400: more steps alone"),
-        ((0.5, 0.2, 0.2, 0.3), "to 0.3000 at step 400: more steps alone will not help"),
+        ((0.5, 0.2, 0.2, 0.3), "to 0.3000 at step 400: more steps alone are unlikely to help"),
     ],
 )
 def test_the_slope_is_that_of_the_second_half(tv: tuple[float, ...], said: str) -> None:
