@@ -19,9 +19,16 @@ def fm_residuals(
 ) -> Iterator[tuple[int, T]]:
     """Flow matching: inflow minus outflow, per node other than `s_o`.
 
-    `sum over parents u of F(u) p_F(s|u) - F(s)`, where `F(x) = R(x)` at terminals (def:flows);
-    `F(u) p_F(s|u)` is the flow of an edge. (Bengio et al., 2021.) There is one flow per node, not
-    read at terminals, and one reward per terminal; others raise InputError.
+    `sum over parents u of F(u) p_F(s|u) - F(s)`, where `F(x) = R(x)` at terminals (def:flows).
+    (Bengio et al., 2021.)
+
+    Args:
+        forward: `p_F` on the DAG, lifted or not; the flow of an edge is `F(u) p_F(s|u)`.
+        flow: `F`, one per node; its values at terminals are not read.
+        rewards: `R(x)`, one per `dag.terminals`.
+
+    Raises:
+        InputError: if the flows or the rewards do not fit the DAG.
     """
     dag = forward.dag
     state_flow = _state_flow(forward, flow, rewards)
@@ -38,8 +45,16 @@ def db_residuals(
 ) -> Iterator[tuple[int, T]]:
     """Detailed balance: `F(s) p_F(s'|s) - F(s') p_B(s|s')`, per edge.
 
-    The case `j = i + 1` of eq:conditionsa (prop:lifted_balance). (Bengio et al., 2023.) Arguments
-    and errors are those of `subtb_residuals`.
+    The case `j = i + 1` of eq:conditionsa (prop:lifted_balance). (Bengio et al., 2023.)
+
+    Args:
+        forward: `p_F` on the DAG, lifted or not.
+        backward: `p_B`, a policy or a kernel, on the same DAG.
+        flow: `F`, one per node; at terminals `R(x)` is used instead.
+        rewards: `R(x)`, one per `dag.terminals`.
+
+    Raises:
+        InputError: if the policies live on different DAGs, or flows or rewards do not fit.
     """
     same_dag(forward, backward)
     state_flow = _state_flow(forward, flow, rewards)
@@ -57,10 +72,18 @@ def subtb_residuals(
 ) -> Iterator[tuple[Trajectory, T]]:
     """Subtrajectory balance (eq:conditionsa, prop:lifted_balance), for every path with `i < j`.
 
-    `F(s_i) p_F(s_{i+1:j}|s_i) - p_B(s_{i:j-1}|s_j) F(s_j)`. (Madan et al., 2023.) There is one flow
-    per node, for which `R(x)` is used at terminals. Raises InputError if the policies live on
-    different DAGs, or flows or rewards do not fit, and TooLargeError if there are more than `limit`
-    paths between any two states.
+    `F(s_i) p_F(s_{i+1:j}|s_i) - p_B(s_{i:j-1}|s_j) F(s_j)`. (Madan et al., 2023.)
+
+    Args:
+        forward: `p_F` on the DAG, lifted or not.
+        backward: `p_B`, a policy or a kernel, on the same DAG.
+        flow: `F`, one per node; at terminals `R(x)` is used instead.
+        rewards: `R(x)`, one per `dag.terminals`.
+        limit: the largest number of paths to enumerate.
+
+    Raises:
+        InputError: if the policies live on different DAGs, or flows or rewards do not fit.
+        TooLargeError: if there are more than `limit` paths between any two states.
     """
     same_dag(forward, backward)
     dag, one = forward.dag, forward.field.one
@@ -83,8 +106,14 @@ def tb_residuals(
 ) -> Iterator[tuple[Trajectory, T]]:
     """Trajectory balance (eq:tb): `Z p_F(tau) - R(x) p_B(tau|x)` for every complete trajectory.
 
-    `z` is the flow of the initial state, `F(s_o*)`. Raises InputError if the two policies live on
-    different DAGs, or the rewards do not fit.
+    Args:
+        forward: `p_F` on the DAG, lifted or not.
+        backward: `p_B`, a policy or a kernel, on the same DAG.
+        rewards: `R(x)`, one per `dag.terminals`.
+        z: the flow of the initial state, `F(s_o*)`.
+
+    Raises:
+        InputError: if the two policies live on different DAGs, or the rewards do not fit.
     """
     same_dag(forward, backward)
     reward = rewards_by_node(forward, rewards)
@@ -127,9 +156,17 @@ def cb_residuals(
 ) -> Iterator[tuple[Trajectory, Trajectory, T]]:
     """Contrastive balance (col:cb), for every pair of complete trajectories.
 
-    `p_F(tau) p_B(tau'|x') R(x') - p_F(tau') p_B(tau|x) R(x)`. With `same_length_only` it is read as
-    printed, where both trajectories have the same length `T`, which is too weak. Raises InputError
-    if the two policies live on different DAGs, or the rewards do not fit.
+    `p_F(tau) p_B(tau'|x') R(x') - p_F(tau') p_B(tau|x) R(x)`.
+
+    Args:
+        forward: `p_F` on the DAG, lifted or not.
+        backward: `p_B`, a policy or a kernel, on the same DAG.
+        rewards: `R(x)`, one per `dag.terminals`.
+        same_length_only: read the corollary as printed, where both trajectories have the same
+            length `T`; the condition is then too weak.
+
+    Raises:
+        InputError: if the two policies live on different DAGs, or the rewards do not fit.
     """
     same_dag(forward, backward)
     reward = rewards_by_node(forward, rewards)

@@ -21,7 +21,13 @@ from reference.policies import BackwardKernel, ForwardPolicy
 
 @dataclass(frozen=True, eq=False)
 class Sampler(Generic[T]):
-    """A path-dependent sampler: a lift, and on its DAG `p_F` and `p_B`, a policy or a kernel."""
+    """A path-dependent sampler: a lift, and the two policies on it.
+
+    Attributes:
+        lifted: the lift of the base DAG.
+        forward: `p_F` on `lifted.dag`.
+        backward: `p_B`, a policy or a kernel, on `lifted.dag`.
+    """
 
     lifted: LiftedDAG[Any]
     forward: ForwardPolicy[T]
@@ -46,8 +52,13 @@ class Sampler(Generic[T]):
 def product_rewards(field: Field[T], factors: Sequence[Sequence[T]]) -> tuple[T, ...]:
     """The combined target `prod R_t(x)`, one per terminal.
 
-    Each factor `R_t`, of a client or chunk, is over the same terminals. Raises InputError if no
-    factor is given, they have different terminals, or their product is zero everywhere.
+    Args:
+        field: the arithmetic of the numbers.
+        factors: `R_t`, one sequence per client or chunk, all over the same terminals.
+
+    Raises:
+        InputError: if no factor is given, the factors have different terminals, or their product is
+            zero at every one, so that there is no target.
     """
     if not len(factors):
         raise InputError("product_rewards: no factor given, so there is no target")
@@ -124,12 +135,18 @@ def streaming_residuals(
 ) -> Iterator[tuple[Trajectory, Trajectory, T]]:
     """Streaming balance (eq:apx:sm), for every pair of complete base trajectories.
 
-    `r_T(tau) R_T(x') r_{T-1}(tau') = r_T(tau') R_T(x) r_{T-1}(tau)` with `r = p_F / p_B`, where
-    `current` is the sampler of step `T`, `previous` that of step `T - 1`, and `rewards` has
-    `R_T(x)` per terminal of the base DAG; multiplied by all denominators. The current sampler then
-    has `p_T` proportional to `R_T` times the terminal law of the previous one, if no previous
-    `p_B(tau|x)` is zero. (The paper prints `p_B(tau'|x)` for `p_B(tau'|x')`.) Raises InputError if
-    the samplers do not share the base DAG, or the rewards do not fit.
+    `r_T(tau) R_T(x') r_{T-1}(tau') = r_T(tau') R_T(x) r_{T-1}(tau)` with `r = p_F / p_B`,
+    multiplied by all denominators: the current sampler then has `p_T` proportional to `R_T` times
+    the terminal law of the previous one, if no previous `p_B(tau|x)` is zero. (The paper prints
+    `p_B(tau'|x)` for `p_B(tau'|x')`.)
+
+    Args:
+        current: the sampler of step `T`.
+        previous: the sampler of step `T - 1`.
+        rewards: `R_T(x)`, one per terminal of the base DAG.
+
+    Raises:
+        InputError: if the samplers do not share the base DAG, or the rewards do not fit.
     """
     _same_base([previous], current)
     base = current.lifted.base

@@ -20,13 +20,16 @@ class PointedDAG(Generic[S]):
     """A finite pointed DAG `G = (S, X, E)` (def:normalpointeddag), nodes in topological order.
 
     Node 0 is the initial state `s_o`, the only node without parents; the terminal states `X` are
-    the nodes without children. Every node is then reachable from `s_o`, and every walk ends in `X`:
-    both follow from finiteness, which the paper leaves out. Build one with `pointed_dag` or
+    the nodes without children. Every node is then reachable from `s_o`, and every walk ends in
+    `X`: both follow from finiteness, which the paper leaves out. Build one with `pointed_dag` or
     `enumerate_dag`, which check all of this.
 
-    Each node has a state as its label, and children that are later nodes. Edges are numbered by
-    parent, then in the order of `children`; quantities on edges (policies, flows) are sequences in
-    that numbering.
+    Edges are numbered by parent, then in the order of `children`; quantities on edges (policies,
+    flows) are sequences in that numbering.
+
+    Attributes:
+        labels: the state that each node stands for.
+        children: for each node, its children, all of them later nodes.
     """
 
     labels: tuple[S, ...]
@@ -148,10 +151,14 @@ def pointed_dag(
 ) -> PointedDAG[S]:
     """Checks a graph given by the children of each state, and orders it topologically.
 
-    A terminal state has the children `()`. If given, `initial` must be `s_o`, and `terminals`
-    exactly the states without children. Raises InputError for a child that is not a state, a
-    repeated edge, a cycle, several sources, an unreachable state, a terminal with children, a
-    non-terminal without.
+    Args:
+        children: the children of every state; `()` for a terminal state.
+        initial: if given, the state that must be `s_o`.
+        terminals: if given, the states that must be exactly those without children.
+
+    Raises:
+        InputError: a child that is not a state, a repeated edge, a cycle, several sources, an
+            unreachable state, a terminal with children, a non-terminal without.
     """
     check_hashable("the initial state", initial)
     number = {state: i for i, state in enumerate(children)}

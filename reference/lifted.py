@@ -103,10 +103,15 @@ class LiftedDAG(Generic[S]):
     """A pointed DAG lifted by `phi` and `W_o` (def:pointeddag, with paths that start at `s_o*`).
 
     The printed definition lets the paths of its condition (2) start anywhere, so that every
-    `(s_o, W)` is a source; here, as it must be meant, they start at `(s_o, W_o)`. Labels are
-    `(s, W)` for non-terminal `s`, and `x` itself for terminals, which are not lifted; children are
-    in the order of those of the base state. `projection` has the base node of each lifted node,
-    `base_edge` the number of the base edge below each lifted edge.
+    `(s_o, W)` is a source; here, as it must be meant, they start at `(s_o, W_o)`.
+
+    Attributes:
+        base: the unlifted DAG.
+        dag: the lifted DAG: its labels are `(s, W)` for non-terminal `s`, and `x` itself for
+            terminals, which are not lifted. The children of a lifted state are in the order of
+            the children of its base state.
+        projection: the base node of each lifted node.
+        base_edge: the number of the base edge below each lifted edge.
     """
 
     base: PointedDAG[S]

@@ -131,8 +131,12 @@ def fcs_estimate(p: Floats, q: Floats, batches: npt.NDArray[np.int64]) -> Estima
     """FCS (eq:fcsa) averaged over given batches, with the standard error over batches.
 
     A batch to which `p` or `q` gives no probability (an empirical `p` may) counts as 1, the largest
-    distance, if the other is positive on it, and as 0 if neither is. `p` and `q` have the shape
-    (terminals,), the numbers of terminals in `batches` (batches, batch_size), at least two batches.
+    distance, if the other is positive on it, and as 0 if neither is.
+
+    Args:
+        p: probabilities, shape (terminals,).
+        q: probabilities, shape (terminals,).
+        batches: terminal numbers, shape (batches, batch_size), at least two batches.
     """
     p, q = _weights("p", p), _weights("q", q)
     chosen = np.asarray(batches)

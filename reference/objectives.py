@@ -22,11 +22,13 @@ TAKEN = (
 
 
 class Objective(NamedTuple, Generic[T]):
-    """An expected loss, in nats squared, and its gradient.
+    """An expected loss, and its gradient.
 
-    `logits_gradient` has per edge the derivative with respect to its logit, where `p_F` is the
-    soft-max of the logits of each row, and the exploratory policy is held fixed; that with respect
-    to `log Z` is zero for the CB loss.
+    Attributes:
+        loss: the loss, in nats squared.
+        logits_gradient: per edge, the derivative with respect to its logit, where `p_F` is the
+            soft-max of the logits of each row. The exploratory policy is held fixed.
+        log_z_gradient: the derivative with respect to `log Z`; zero for the CB loss.
     """
 
     loss: T
@@ -44,11 +46,18 @@ def tb_objective(
 ) -> Objective[T]:
     """The TB loss (col:objectives 1), `E_{tau ~ p_E} delta(tau)^2`.
 
-    `delta(tau) = log Z + log p_F(tau) - log p_B(tau|x) - log R(x)`, with `log Z` in nats. All
-    policies live on one DAG, lifted or not; `p_F` and `p_B` are positive wherever `p_E`, the
-    `exploratory` one, is: `forward` itself for the on-policy loss. Raises InputError if the
-    policies live on different DAGs, the rewards do not fit, a logarithm of zero is needed, or the
-    field has no logarithms (use FLOAT64 or BALL).
+    `delta(tau) = log Z + log p_F(tau) - log p_B(tau|x) - log R(x)`.
+
+    Args:
+        forward: `p_F` on the DAG, lifted or not, positive wherever `p_E` is.
+        backward: `p_B`, a policy or a kernel, on the same DAG, positive wherever `p_E` is.
+        rewards: `R(x)`, one per `dag.terminals`.
+        log_z: `log Z`, in nats.
+        exploratory: `p_E`, on the same DAG; `forward` itself for the on-policy loss.
+
+    Raises:
+        InputError: if the policies live on different DAGs, the rewards do not fit, a logarithm of
+            zero is needed, or the field has no logarithms (use FLOAT64 or BALL).
     """
     return _Increments(forward, backward, rewards, exploratory).objective(log_z)
 

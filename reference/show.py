@@ -88,10 +88,18 @@ def svg(drawable: Drawable) -> str | None:
 
 
 def draw(drawable: Drawable, path: Path | str, colour: Colouring = "reward") -> None:
-    """Writes a picture of a problem, a DAG, a lift or a policy; the file's ending is the format.
+    """Writes a picture of a problem, a DAG, a lift or a policy to a file.
 
-    Terminals are squares. See `picture_of` for texts and colours. Raises TooLargeError beyond 400
-    states, InputError if it cannot be drawn or written.
+    Terminals are squares. See `picture_of` for texts and colours.
+
+    Args:
+        drawable: a problem, a DAG, a lift or a policy.
+        path: the file; its ending is the format.
+        colour: the colour of a problem, as in `picture_of`.
+
+    Raises:
+        TooLargeError: if there are more than 400 states.
+        InputError: if the object cannot be drawn, or the picture cannot be written.
     """
     path = Path(path)
     check_picture(path)

@@ -64,7 +64,11 @@ def forward_from_law(
 
     `p_F(s'|s)` is the mass through the edge over the mass through the state. The distribution of a
     forward policy gives back that policy on the states it visits; rows of other states are those of
-    `policy_space`, any policy on the DAG. `law` gives the probability of each trajectory.
+    `policy_space`.
+
+    Args:
+        policy_space: any policy on the DAG; its rows are used where there is no mass.
+        law: the probability of each trajectory.
     """
     dag, field = policy_space.dag, policy_space.field
     through = [field.zero] * len(dag.edges)

@@ -60,12 +60,23 @@ def at_most(bound: float, digits: int = 2) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Certificate:
-    """The certified error of a sampler, with all other statements, assumptions and findings.
+    """The certified error of a sampler.
 
-    The interval contains `TV(p_F, mu)` between distributions on trajectories, except with
-    probability `level`, 0 if exact; in regime E, and from bare samples, on terminal states: `of`
-    says which. In regime E it has `x`, `p_T(x)`, `pi(x)` of every terminal state, and their exact
-    TV. Raises InputError if the bounds contradict each other, or TV does not lie in [0, 1].
+    Attributes:
+        regime: E, Z, S or N.
+        interval: contains `TV(p_F, mu)` between distributions on trajectories, except with
+            probability `level`; in regime E, and from bare samples, on terminal states.
+        of: "terminals" or "trajectories", which the interval is about.
+        level: the largest probability with which each bound fails; 0 if exact.
+        samples: the number of trajectories or samples.
+        lines: all other statements.
+        notes: assumptions, findings, and the reasons for missing bounds.
+        name: the name of the sampler.
+        table: `x`, `p_T(x)`, `pi(x)` of every terminal state, in regime E.
+        tv: the exact TV on terminal states, in regime E.
+
+    Raises:
+        InputError: if the bounds contradict each other, or TV does not lie in [0, 1].
     """
 
     regime: Regime

@@ -39,13 +39,16 @@ def gamma(roundings: int) -> float:
 
 
 class Field(ABC, Generic[T]):
-    """An arithmetic with a name: conversion of numbers into it, and decisions about them.
+    """An arithmetic: conversion of numbers into it, and decisions about them.
 
     Those of this package are `RATIONAL` (`Fraction`: everything is decided), `FLOAT64` (`float`:
     equality up to a stated number of roundings), `reference.fields.balls.BALL` (enclosures of real
     numbers: a decision is proved, or refused), and `reference.fields.symbolic.Symbolic` (rational
-    functions of named parameters, in which an identity holds for all their values at once). If it
-    is `exact`, `==` decides equality; if not, `agree` allows for rounding.
+    functions of named parameters, in which an identity holds for all their values at once).
+
+    Attributes:
+        name: the name in messages.
+        exact: whether `==` decides equality; if not, `agree` allows for rounding.
     """
 
     name: str

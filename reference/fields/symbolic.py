@@ -29,7 +29,11 @@ MAX_PARAMETERS = 24
 class Symbolic(FunctionField[Any]):
     """The field of rational functions with integer coefficients in named parameters.
 
-    Names are separated by blanks or commas; TooLargeError is raised beyond `max_parameters`.
+    Args:
+        names: the parameters, separated by blanks or commas.
+
+    Raises:
+        TooLargeError: if there are more than `max_parameters`.
     """
 
     name = "symbolic"

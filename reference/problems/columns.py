@@ -51,7 +51,14 @@ MOST_CODES = 10
 
 
 class Table(NamedTuple):
-    """Rows of text under names, without spaces around values, with their source and digest."""
+    """Rows of text under names, as in a file, without the spaces around each value.
+
+    Attributes:
+        source: the file, as messages name it.
+        names: the names of the columns.
+        rows: the rows, equally long.
+        digest: the SHA-256 digest of the file.
+    """
 
     source: str
     names: tuple[str, ...]
@@ -64,7 +71,14 @@ class Table(NamedTuple):
         return dict(zip(self.names, zip(*self.rows, strict=True), strict=True))
 
     def numbers(self, otherwise: str) -> Floats:
-        """The values as numbers, shape (N, n); raises InputError, with advice, if one is a text."""
+        """The values as numbers, shape (N, n).
+
+        Args:
+            otherwise: the advice for a column of text, for the message.
+
+        Raises:
+            InputError: if a value is no plain decimal number.
+        """
         for line, row in enumerate(self.rows, 2):
             for name, cell in zip(self.names, row, strict=True):
                 if not DECIMAL.fullmatch(cell):
@@ -84,7 +98,11 @@ class Table(NamedTuple):
         return coded
 
     def remarks(self, *, as_categories: bool = False) -> list[str]:
-        """Likely mistakes, a sentence each, perhaps for values that are scored as categories."""
+        """Likely mistakes, a sentence each.
+
+        Args:
+            as_categories: whether the values are scored as categories.
+        """
         remarks, half = [], len(self.rows) // 2
         if half > 1 and self.rows[:half] == self.rows[half:]:
             remarks.append(
