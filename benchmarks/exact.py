@@ -25,8 +25,7 @@ from reference import (
     path_sums,
 )
 from reference.problems import Grid, Sequences, TableSequences
-from verify.lib.partitions import lifts
-from verify.lib.small_scope import isomorphism_classes
+from verify.lib.small_scope import isomorphism_classes, lifts
 
 ROUNDS = 7
 

@@ -20,10 +20,9 @@ CODE = (
     "verify.lib.attainable",
     "verify.lib.gnn",
     "verify.lib.linear",
-    "verify.lib.partitions",
     "verify.lib.stochastic.",
 )
-USUAL = ("errors", "fields", "dag", "policies", "lifted", "partitions", "problems")
+USUAL = ("errors", "fields", "dag", "policies", "lifted", "problems")
 MOST = 4
 
 
