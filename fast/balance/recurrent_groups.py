@@ -31,7 +31,8 @@ def recurrent_groups(given: Evaluation) -> tuple[Steps, Pullback]:
     if activations:
         start = policy.network.initial(), environment.observe(environment.initial())
         first = repeat(policy.network.record(*start)[1], len(trajectories.active))
-        both = zip(first, activations, strict=True)
+        # Where trajectories end one by one, only read-outs are kept.
+        both = zip(first, activations, strict=False)
         activations = tuple(jnp.concatenate([start[None], later]) for start, later in both)
     terms = partial(_terms, given)
     values = cached_terms(given)
