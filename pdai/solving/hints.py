@@ -17,6 +17,8 @@ from reference.problems.closed_form import ClosedForm
 # Up to this many states are solved within seconds, and so many of a user's problem are counted,
 # which takes less than one.
 SECONDS, COUNTED = 200_000, 10_000
+# Seconds that another process may take to list them.
+LONGEST = 30
 CLOSED = "it has a closed form"
 # Prints the state graph of a problem in one number, in a process whose sets have another order.
 GRAPH = """
@@ -56,11 +58,14 @@ def _why(task: Task) -> str | None:
     return CLOSED if isinstance(task.make_problem(), ClosedForm) else None
 
 
-def hint_at_exact(config: TrainConfig) -> None:
-    """Prints `exact_beside` to stderr, and a warning if no later process could read the run."""
+def hint_at_exact(config: TrainConfig, *, is_command: bool = False) -> None:
+    """Prints `exact_beside` to stderr, and a warning if no later process could read the run.
+
+    Only a command looks in another process: a module that calls this would run there once more.
+    """
     if (beside := exact_beside(config)) is not None:
         print(f"hint: {beside}", file=sys.stderr, flush=True)
-    if beside is not None and order_changes(config.task):
+    if is_command and beside is not None and order_changes(config.task):
         print(
             "warning: in another process children(state) lists its states in another order, so "
             "that every later command will refuse this run: sort what comes out of a set",
@@ -74,12 +79,16 @@ def order_changes(task: Task) -> bool:
     if not isinstance(task, CustomTask) or _is_only_here(task) or "PYTHONHASHSEED" in os.environ:
         return False
     here = hash(enumerate_dag(task.make_problem(), COUNTED).children)
-    done = subprocess.run(
-        [sys.executable, "-c", GRAPH, task.problem, str(COUNTED)],
-        env=os.environ | {"PYTHONHASHSEED": "1"},
-        capture_output=True,
-        text=True,
-    )
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", GRAPH, task.problem, str(COUNTED)],
+            env=os.environ | {"PYTHONHASHSEED": "1"},
+            capture_output=True,
+            text=True,
+            timeout=LONGEST,
+        )
+    except subprocess.TimeoutExpired:
+        return False
     # Whatever the module prints comes first.
     return not done.returncode and done.stdout.split()[-1] != str(here)
 

@@ -24,7 +24,7 @@ from fast.tasks import TASKS
 from fast.training.compose import configure
 from pdai.show import plotting
 from pdai.show.stored import Stored
-from pdai.solving.hints import exact_beside, order_changes
+from pdai.solving.hints import exact_beside, hint_at_exact
 from pdai.solving.solve import solve
 from pdai.solving.solved import Solved
 from pdai.solving.teacher import exact_log_rows
@@ -560,11 +560,18 @@ def test_a_training_hints_at_the_exact_sampler(
         (name_of(lambda: Shuffled()), False),
     ],
 )
-def test_an_order_that_changes_is_seen_before_training(
-    problem: str, changes: bool, monkeypatch: pytest.MonkeyPatch
+def test_a_command_sees_an_order_that_changes_before_it_trains(
+    problem: str,
+    changes: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.delenv("PYTHONHASHSEED", raising=False)
-    assert order_changes(configure("custom", problem=problem).task) is changes
+    for is_command in (False, True):
+        hint_at_exact(configure("custom", problem=problem), is_command=is_command)
+        warned = "lists its states in another order" in capsys.readouterr().err
+        # A module that trains at its import would train again in the other process.
+        assert warned is (changes and is_command)
 
 
 def test_a_folder_keeps_the_data_it_was_solved_for(tmp_path: Path) -> None:
