@@ -80,9 +80,10 @@ def check_tables(folder: Path, environment: AbstractEnvironment[Any] | Contexts)
 
     Raises InputError if it has not: its numbers would then mean other states, or other rewards.
     """
-    digests = tables_digest(environment), tables_digest(environment, settings=False)
-    known = read_json(folder / "meta.json").get("tables")
-    if None not in digests and known not in (None, *digests):
+    stored = read_json(folder / "meta.json").get("tables")
+    # Older runs have a digest of the arrays alone; without tables there is none.
+    digests = (tables_digest(environment, settings) for settings in (True, False))
+    if stored is not None and not any(digest in (None, stored) for digest in digests):
         raise InputError(
             f"the run {str(folder)!r} was trained on other tables than its problem now gives: "
             "children(state) must list the same states in the same order in every process (sort "

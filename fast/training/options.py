@@ -48,8 +48,8 @@ class OptimiserOptions:
     steps: int = 5_000
     """Gradient steps."""
     rule: Literal["adamw", "muon"] = "adamw"
-    """How the policy follows gradients: by AdamW, or matrices by Muon (Jordan, 2024), which makes
-    their steps orthogonal, and the rest by AdamW."""
+    """The rule of the policy's steps: AdamW; or Muon (Jordan, 2024), which makes the step of each
+    matrix orthogonal, with AdamW for the rest."""
     learning_rate: float = 1e-2
     """The learning rate of the policy."""
     table_learning_rate: float = 1e-2

@@ -1,4 +1,4 @@
-"""What a training is told before it begins: of `pdai solve`, and of an order that changes."""
+"""Hints before a training: the exact sampler, and an order of states that changes."""
 
 import os
 import shlex

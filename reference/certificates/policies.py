@@ -168,26 +168,26 @@ class ForwardRows:
         return Row.of(children, values)
 
 
-def _numbers(given: Any, others: Sequence[Hashable], absent: float, what: Of) -> list[float]:
+def _numbers(answer: Any, others: Sequence[Hashable], absent: float, what: Of) -> list[float]:
     """The numbers of a user's row; raises InputError unless there is one for each state."""
-    if callable(getattr(given, "items", None)):
+    if callable(getattr(answer, "items", None)):
         # A row of pandas is a mapping, whose labels may repeat.
-        pairs = list(given.items())
+        pairs = list(answer.items())
         row = dict(pairs)
         strange = [other for other in row if other not in others]
         if len(row) != len(pairs):
             raise InputError(f"{what} has a state twice among {shown([x for x, _ in pairs])}")
         if strange:
             raise InputError(f"{what} is over {shown(strange[0])}, which is none of {others}")
-        given = [row.get(other, absent) for other in others]
+        answer = [row.get(other, absent) for other in others]
     # JAX has an __iter__ also where there is no axis.
-    is_scalar = getattr(given, "ndim", 1) == 0 or not isinstance(given, Iterable)
-    if is_scalar or has_no_order(given):
+    is_scalar = getattr(answer, "ndim", 1) == 0 or not isinstance(answer, Iterable)
+    if is_scalar or has_no_order(answer):
         raise InputError(
-            f"{what} is {shown(given)}, a {type(given).__name__}, but must be a sequence of "
+            f"{what} is {shown(answer)}, a {type(answer).__name__}, but must be a sequence of "
             "numbers or a mapping to them, which say whose each is: a set has no order"
         )
-    numbers = list(given)
+    numbers = list(answer)
     if len(numbers) != len(others):
         raise InputError(
             f"{what} has {len(numbers)} numbers for {len(others)} states: give one per state, in "

@@ -199,7 +199,7 @@ def test_control_an_exponential_of_a_power_off_in_its_21st_digit_is_seen() -> No
 
 
 def within(value: Fraction, power: float) -> bool:
-    """Whether a number is within 2^-51 of `exp(power)`, proved by enclosures."""
+    """Proves by enclosures that a number is within 2^-51 of `exp(power)`, or that it is not."""
     with precision(200):
         low, high = enclose(arb(power).exp())
     return max(abs(value / low - 1), abs(value / high - 1)) <= Fraction(1, 2**51)
