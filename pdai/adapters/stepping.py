@@ -101,7 +101,7 @@ class SteppedSampler:
         self.rng = np.random.default_rng(seed)
         self._rewards = LogRewards(problem)
         self._unasked = ASKED_AGAIN
-        # Moves of the first draws, and of the first states of a sum, are made twice.
+        # Moves of the first draws are made twice.
         self._is_new = True
         # The library's end of each label.
         self._end_of: dict[Hashable, Hashable] = {}
@@ -114,7 +114,7 @@ class SteppedSampler:
             rows = self._forward(states).rows(active)
             action = choose_all(rows, self.rng)
             sums.add_step(sums.log_p_f, rows, action, active)
-            states, ended, back = self._move(states, action, active)
+            states, ended, back = self._move(states, action, active, twice=self._is_new)
             counted = active & np.asarray(back.counts)
             if not np.asarray(back.logits.mask)[counted, np.asarray(back.taken)[counted]].all():
                 raise InputError(
@@ -145,9 +145,9 @@ class SteppedSampler:
             logits = self._forward(states)
             exact = [exact_row(row) for row in soft_rows(logits.values, logits.mask).tolist()]
             at, actions = np.nonzero(np.asarray(logits.mask))
-            self._is_new = len(met) <= MOVED_AGAIN
+            is_early = len(met) <= MOVED_AGAIN
             following, ended, _ = self._move(
-                self.steps.take(states, at), actions, np.ones(len(at), bool)
+                self.steps.take(states, at), actions, np.ones(len(at), bool), twice=is_early
             )
             stops = np.asarray(ended).tolist()
             after: list[Node] = list(zip(self.steps.keys(following), stops, strict=True))
@@ -196,10 +196,12 @@ class SteppedSampler:
         rows = zip(labels, given.tolist(), tolerance.tolist(), strict=True)
         return labels, [self._rewards.confirm(*row, "library") for row in rows]
 
-    def _move(self, states: Any, actions: Ints, active: Any) -> tuple[Any, Any, WayBack]:
-        """The moves of the library; raises InputError if one leads elsewhere when made again."""
+    def _move(
+        self, states: Any, actions: Ints, active: Any, *, twice: bool
+    ) -> tuple[Any, Any, WayBack]:
+        """The moves of the library; raises InputError if one made twice leads elsewhere."""
         moved = self.steps.move(states, actions, active)
-        if not self._is_new:
+        if not twice:
             return moved
         first, again = (
             [*zip(self.steps.keys(after), np.asarray(ended).tolist(), strict=True)]
