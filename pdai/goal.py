@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax
+
 from fast.runs.display import Display
 from fast.runs.files import new_folder
 from fast.runs.job import complete, resume
@@ -160,10 +162,11 @@ def line(record: Mapping[str, Any]) -> str:
 def _check(config: TrainConfig) -> None:
     """Refuses a goal that no certificate can show."""
     run, name = config.run, config.task.short_name
-    if run.seeds > 1 or run.devices > 1 or config.factors.frozen:
+    frozen, processes = len(config.factors.frozen), jax.process_count()
+    if run.seeds > 1 or frozen or processes > 1:
         raise InputError(
-            f"tv with {run.seeds} seeds, {run.devices} devices and {len(config.factors.frozen)} "
-            "frozen runs: the rounds are of one sampler on one device; leave these out"
+            f"tv with {run.seeds} seeds, {frozen} frozen runs and {processes} processes: the "
+            "rounds are of one sampler in one process; leave these out"
         )
     target = Target(config.restricted(), STATES, SECONDS)
     if target.log_z() is None:

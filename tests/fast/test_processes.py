@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from fast.runs.job import train
-from fast.runs.records import load_law, read_metrics
+from fast.runs.records import load_law, read_json, read_metrics
 from fast.training.compose import configure
 from fast.training.processes import join
 from pdai.commands.train import Where
+from pdai.goal import LOG
 from reference import InputError
 from tests.command_lines import python, start
 
@@ -89,11 +90,13 @@ def assert_same_losses(one: Path, two: Path) -> None:
 
 
 # A client, on one device and on two, and an aggregate of it and another; replay on one device and
-# on four, at a stretch and killed in between.
+# on four, at a stretch and killed in between; rounds towards a distance on one device and on two.
 RUNS = """
 from pathlib import Path
 from fast.runs.job import complete, resume, train
 from fast.training.compose import configure
+from pdai.goal import train_until
+from pdai.show.progress import QUIET
 
 config = configure(
     "sets", items=5, size=3, parameters=2000, latent_size=4, batch=8, steps=200, evaluations=2,
@@ -123,6 +126,10 @@ try:
     train(cut, kill)
 except SystemExit:
     resume(cut.folder())
+
+for devices in (1, 2):
+    goal = config.changed(dynamics="markov", tv=1e-5, devices=devices, out=Path(f"goal-{devices}"))
+    train_until(goal, QUIET)
 """
 
 
@@ -179,6 +186,9 @@ def test_two_devices_train_and_aggregate_like_one(tmp_path: Path) -> None:
         assert_same_losses(tmp_path / one, tmp_path / two)
     whole, cut = (load_law(tmp_path / name)[0] for name in ("replay-four", "replay-cut"))
     assert cut.tobytes() == whole.tobytes()
+    one, two = (read_json(tmp_path / f"goal-{n}" / LOG, checksum=True)["rounds"] for n in (1, 2))
+    assert any(record["start"] for record in one)
+    assert [x["high"] for x in two] == pytest.approx([x["high"] for x in one], rel=1e-6)
 
 
 def test_more_devices_than_there_are_is_refused(tmp_path: Path) -> None:
