@@ -37,7 +37,7 @@ from reference.certificates.features import (
     modes,
     sample_lines,
 )
-from reference.certificates.histograms import random_order
+from reference.certificates.histograms import random_order, unsorted
 from reference.certificates.importance import Walks
 from reference.certificates.inputs import FILES, STDIN
 from reference.certificates.kept import KeptDraws
@@ -353,6 +353,8 @@ def _bare(
             source.target.problem.check_first(samples)
         exact = f"the target is exact here, from its {len(known):,} enumerated terminal states"
         notes += [FIXED, exact + ("" if target is None else unused)]
+        samples, ordering = unsorted(source.name, samples, known)
+        notes += ordering
         # A sampler may leave the terminal states, whether or not these samples do.
         interval, lines = against_law(samples, {**known, Outside(): Fraction(0)}, level)
         if any(line.name.startswith(STANDING_OUT) for line in lines):
@@ -518,6 +520,7 @@ def _alone(
     """
     if (law := source.target.probabilities()) is None or len(samples) < 2:
         return []
+    samples, _ = unsorted(source.name, samples, law)
     alone, _ = against_law(samples, {**law, Outside(): Fraction(0)}, level)
     # TV of trajectories may be larger than that of terminals.
     if alone.low > interval.high or (source.of == "terminals" and alone.high < interval.low):

@@ -9,7 +9,8 @@ fixed, and its generator is trusted, as that of all draws is.
 import math
 import operator
 from collections import Counter
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,25 @@ def random_order(
         "were independent draws: correlated samples have no such bounds, and sorted ones need a "
         "column of counts (or a Counter in Python)"
     ]
+
+
+def unsorted(
+    owner: str, samples: Sequence[Hashable], law: Mapping[Hashable, Fraction]
+) -> tuple[Sequence[Hashable], list[str]]:
+    """The samples, in a random order where they are sorted by their probabilities; and a note.
+
+    Values of one probability may be mixed, so that equal samples need not stand together.
+    """
+    floats = {x: float(p) for x, p in law.items()}
+    values = np.array([floats.get(x, 0.0) for x in samples])
+    ups, downs = ((sign * np.diff(values) > 0).any() for sign in (1, -1))
+    ties = np.unique(values, return_counts=True)[1].tolist()
+    log_orders = math.lgamma(len(values) + 1) - sum(math.lgamma(count + 1) for count in ties)
+    if (ups and downs) or math.log(2) - log_orders > math.log(SORTED):
+        return samples, []
+    order = np.random.default_rng(0).permutation(len(values))
+    note = f"{owner}: sorted by the probabilities of the law, and so put in a random order"
+    return [samples[i] for i in order.tolist()], [note]
 
 
 def check_repeats(

@@ -25,6 +25,7 @@ from reference.certificates.histograms import (
     _log_chance_of_repeats,
     check_repeats,
     random_order,
+    unsorted,
 )
 from reference.problems import Cell, Grid
 from tests.certificates.problems import FAIR, Words, certify_lines, drawn
@@ -312,6 +313,25 @@ def test_a_histogram_of_a_perfect_sampler_is_not_refuted(
 def test_few_sorted_draws_of_a_perfect_sampler_do_not_refute_it() -> None:
     """In that order, TV was at least 0.026."""
     assert pdai.certify(["a"] * 20 + ["b"] * 20, law={"a": 1, "b": 1}, level=0.01).interval.low == 0
+
+
+@pytest.mark.catches(
+    "Samples that are sorted by their rewards are taken for draws in their order.",
+    "reference/certificates/histograms.py",
+    "    if (ups and downs) or math.log(2) - log_orders > math.log(SORTED):",
+    "    if True:",
+)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_draws_that_are_sorted_by_their_rewards_do_not_refute_a_perfect_sampler(sign: int) -> None:
+    """TV was at least 0.37 in one order, and refused in the other."""
+    law = {i: Fraction(1, 4 ** (i % 10)) for i in range(3_000)}
+    chances = np.array([*law.values()], float)
+    draws = np.random.default_rng(0).choice(3_000, 40_000, p=chances / chances.sum()).tolist()
+    made = pdai.certify(sorted(draws, key=lambda x: sign * law[x]), law=law)
+    assert made.interval.low == 0
+    assert any("sorted by the probabilities of the law" in note for note in made.notes)
+    for kept in (draws, sorted(draws[:4], key=law.__getitem__)):
+        assert unsorted("x", kept, law) == (kept, [])
 
 
 def test_the_beginning_of_what_is_sorted_is_no_sample() -> None:
