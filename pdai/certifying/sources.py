@@ -474,6 +474,7 @@ class DrawingSource(SamplerSource):
         return walks
 
     def findings(self) -> Sequence[str]:
+        self._likeliest.check_drawn(self.ends)
         return getattr(self._sampler, "findings", list)()
 
     def _walks(self, method: str, function: Callable[..., Any], argument: Any) -> Walks:

@@ -33,6 +33,10 @@ AS_DRAWN = (
     "else it leaves out"
 )
 ALL_STEPS = "give log p_F in nats, summed over all steps"
+AS_OFTEN = (
+    "give every trajectory as often as it came, without dropping repeats, and log p_F as it was "
+    "drawn, with its temperature and exploration"
+)
 # The largest difference of a recorded log reward from the problem's, relative to its size: float32.
 REWARD_TOLERANCE = 1e-4
 
@@ -206,19 +210,30 @@ class Likeliest:
     def add(self, terminals: Sequence[Hashable], log_p_f: np.ndarray[Any, Any]) -> None:
         """Adds trajectories to ends, () if unknown; raises InputError if their mass is above 1."""
         for x, log in zip(terminals, log_p_f.tolist(), strict=False):
-            if log > (before := self._logs.get(x, -math.inf)):
+            if log > (before := self._logs.setdefault(x, -math.inf)):
                 self._logs[x] = log
                 self._mass += math.exp(log) - math.exp(before)
         check_mass(self._mass, f"trajectories to {len(self._logs):,} distinct states", ALL_STEPS)
 
+    def check_drawn(self, terminals: Sequence[Hashable]) -> None:
+        """Checks that all that were added came as often as their numbers say; raises InputError."""
+        if len(terminals) > 1:
+            check_drawn(terminals, self._logs, "their log p_F", AS_OFTEN, is_least=True)
+
 
 def check_drawn(
-    samples: Sequence[Hashable], logs: Mapping[Hashable, float], by: str, fix: str
+    samples: Sequence[Hashable],
+    logs: Mapping[Hashable, float],
+    by: str,
+    fix: str,
+    *,
+    is_least: bool = False,
 ) -> None:
     """Checks that samples may be draws of a law, given the log-probability of each value.
 
-    Messages have what these are `by`, and how to `fix` them. Raises InputError if they sum to more
-    than 1, or values that came often, or seldom, in one half of the samples do so in the other.
+    That may be the least one. Messages have what these are `by`, and how to `fix` them. Raises
+    InputError if they sum to more than 1, or values that came often, or seldom, in one half of the
+    samples do so in the other.
     """
     mass = math.fsum(math.exp(min(log, 1.0)) for log in logs.values())
     check_mass(mass, f"{len(logs):,} distinct samples", fix)
@@ -227,7 +242,8 @@ def check_drawn(
     for sign in (1, -1):
         event = {x for x, count in first.items() if sign * (count / half - math.exp(logs[x])) > 0}
         share, seen = math.fsum(math.exp(logs[x]) for x in event), sum(x in event for x in rest)
-        if least_gap(probability(seen, len(rest), OTHERS), share) > EXCESS:
+        bounds = probability(seen, len(rest), OTHERS)
+        if least_gap(bounds._replace(low=0.0) if is_least else bounds, share) > EXCESS:
             raise InputError(
                 f"{len(event):,} values came in {seen:,} of {len(rest):,} samples, but have the "
                 f"probability {share:.3g} by {by}: {fix}"
@@ -254,7 +270,9 @@ class Recorded:
                 )
         if not (np.isfinite(reward).all() and np.isfinite(p_f).all()):
             raise InputError("a recorded trajectory has log_p_f or log_reward that is not finite")
-        Likeliest().add(self.terminals, p_f)
+        likeliest = Likeliest()
+        likeliest.add(self.terminals, p_f)
+        likeliest.check_drawn(self.terminals)
         off: Any = 0.0
         if problem is not None:
             own = LogRewards(problem)

@@ -223,18 +223,35 @@ def test_an_object_that_draws_the_same_again_is_refused(regime: Any) -> None:
 
 
 class Explorer(Fork):
-    """Ends in 0 more often than its numbers say."""
+    """Ends in 0 less often than its numbers say, in so many ways, as likely."""
+
+    ways = 1
 
     def draw(self, count: int, *, labels: bool = False) -> Any:
-        return self._of((self.rng.random(count) >= self.p + 0.1).astype(int), 0.0)
+        walks = self._of((self.rng.random(count) >= self.p - 0.1).astype(int), 0.0)
+        each = math.log(self.ways)
+        return walks._replace(log_p_f=walks.log_p_f - each, log_p_b=walks.log_p_b - each)
+
+
+class ByTwoWays(Explorer):
+    ways = 2
 
 
 def test_an_object_whose_numbers_are_not_those_of_its_draws_is_refused() -> None:
     """By its numbers, TV was at most 0.002, where it is 0.1."""
-    asked: Any = {"law": {0: 1, 1: 1}, "samples": 20_000, "width": 0.0}
-    assert pdai.certify(Fork(0.5), **asked).interval.high < 0.002
-    with pytest.raises(InputError, match="by the log-probabilities, and that of terminals in"):
-        pdai.certify(Explorer(0.5), **asked)
+    coin = other("Coin", children=lambda p, s: [0, 1] if s == "" else [], reward=lambda p, x: 1)
+    often, alone = "the probability 0.5 by their log p_F", "probabilities, and that of terminals in"
+    asked: Any = {"samples": 20_000, "width": 0.0}
+    # Its two ends are listed, or too many to be.
+    listed, large = {"law": {0: 1, 1: 1}}, {"problem": coin, "max_states": 2, "log_z": math.log(2)}
+    for target, kinds in (
+        (listed, {Explorer: often, ByTwoWays: alone}),
+        (large, {Explorer: often}),
+    ):
+        assert pdai.certify(Fork(0.5), **target, **asked).interval.high < 0.002
+        for kind, words in kinds.items():
+            with pytest.raises(InputError, match=words):
+                pdai.certify(kind(0.5), **target, **asked)
 
 
 def steps_back(state: Any) -> list[Any]:

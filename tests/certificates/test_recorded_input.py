@@ -151,7 +151,39 @@ def test_trajectories_that_were_drawn_with_more_exploration_are_refused(tmp_path
         return pdai.certify(path, problem)
 
     assert made(0.0).interval.high < 0.0008
-    refused(r"TV of trajectories .* with its temperature and explor", made, 0.2)
+    refused("by their log p_F: .* with its temperature and explor", made, 0.2)
+
+
+@pytest.mark.catches(
+    "Recorded trajectories may lack those that came before.",
+    "reference/certificates/recorded.py",
+    "        likeliest.check_drawn(self.terminals)",
+    "        assert likeliest",
+)
+def test_trajectories_without_their_repeats_are_refused() -> None:
+    """Where states are not listed; TV was in [0.56, 0.64], and is 0.13."""
+
+    def log_p(x: str, chance: float) -> float:
+        return x.count("1") * math.log(chance) + x.count("0") * math.log(1 - chance)
+
+    rare = other(
+        "Rare",
+        children=lambda _, s: [s + c for c in "01"] if len(s) < 24 else [],
+        reward=lambda _, x: math.exp(log_p(x, 0.02)),
+        parents=lambda _, s: [s[:-1]],
+    )
+    draws = np.random.default_rng(0).random((30_000, 24)) < 0.03
+    words = ["".join(map(str, row)) for row in draws.astype(int).tolist()]
+
+    def made(terminals: Any) -> Any:
+        numbers = [[log_p(x, 0.03), 0.0, log_p(x, 0.02)] for x in terminals]
+        lines = [f"{x},{','.join(map(str, row))}" for x, row in zip(terminals, numbers)]
+        head = "terminal,log_p_f,log_p_b,log_reward"
+        return certify_lines([head, *lines], rare, log_z=0.0, max_states=3)
+
+    low, high = made(words).interval
+    assert 0.12 < low < 0.1344 < high < 0.15
+    refused("came in 0 of 575 samples, but have the probability 0.127 by their log p_F", made, dict.fromkeys(words))
 
 
 def test_a_text_of_two_states_is_refused_unless_the_problem_reads_it() -> None:
