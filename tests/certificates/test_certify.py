@@ -237,21 +237,32 @@ class ByTwoWays(Explorer):
     ways = 2
 
 
-def test_an_object_whose_numbers_are_not_those_of_its_draws_is_refused() -> None:
+def coin_steps(problem: Any, state: Any) -> list[int]:
+    return [0, 1] if state == "" else []
+
+
+COIN = other("Coin", children=coin_steps, parents=None, reward=lambda p, x: 1)
+# Two ends that are listed, or too many to be.
+LISTED: Any = {"law": {0: 1, 1: 1}}
+LARGE: Any = {"problem": COIN, "max_states": 2, "log_z": math.log(2)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "target", "words"),
+    [
+        (Explorer, LISTED, "have the probability 0.5 by their log p_F"),
+        (Explorer, LARGE, "have the probability 0.5 by their log p_F"),
+        (ByTwoWays, LISTED, "by the log-probabilities, and that of terminals in"),
+    ],
+)
+def test_an_object_whose_numbers_are_not_those_of_its_draws_is_refused(
+    kind: Any, target: dict[str, Any], words: str
+) -> None:
     """By its numbers, TV was at most 0.002, where it is 0.1."""
-    coin = other("Coin", children=lambda p, s: [0, 1] if s == "" else [], reward=lambda p, x: 1)
-    often, alone = "the probability 0.5 by their log p_F", "probabilities, and that of terminals in"
-    asked: Any = {"samples": 20_000, "width": 0.0}
-    # Its two ends are listed, or too many to be.
-    listed, large = {"law": {0: 1, 1: 1}}, {"problem": coin, "max_states": 2, "log_z": math.log(2)}
-    for target, kinds in (
-        (listed, {Explorer: often, ByTwoWays: alone}),
-        (large, {Explorer: often}),
-    ):
-        assert pdai.certify(Fork(0.5), **target, **asked).interval.high < 0.002
-        for kind, words in kinds.items():
-            with pytest.raises(InputError, match=words):
-                pdai.certify(kind(0.5), **target, **asked)
+    asked: Any = {**target, "samples": 20_000, "width": 0.0}
+    assert pdai.certify(Fork(0.5), **asked).interval.high < 0.002
+    with pytest.raises(InputError, match=words):
+        pdai.certify(kind(0.5), **asked)
 
 
 def steps_back(state: Any) -> list[Any]:
