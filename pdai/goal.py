@@ -106,8 +106,7 @@ def go_on(folder: Path, display: Display) -> Goal:
     config, rounds = from_json(log["config"], str(folder / LOG)), log["rounds"]
     for record in rounds:
         number = record["round"]
-        # Logs of before have no seals.
-        if "seal" in record and record["seal"] != _seal(folder, number):
+        if record.get("seal") != _seal(folder, number):
             raise InputError(
                 f"{folder / f'round-{number}'} is another run than was certified: {BRING_BACK}"
             )

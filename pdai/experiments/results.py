@@ -30,7 +30,7 @@ class Run:
         config: the options of the training, except options that depend on the machine.
         parameters: the number of trained parameters.
         seconds: the time of training, and of compilation in a process's first seed.
-        learned: the figures of `fast.laws.report.Figures`, as plain data.
+        learned: the figures of `fast.measure.report.Figures`, as plain data.
         uniform: the figures of the uniform policy, before training.
         exact: the figures of exact sampling, or None.
         tv_kind: the kind of total variation, such as "exact" or "sampled".

@@ -8,13 +8,12 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
+from pdai.show.page.heat_map import MOST_NUMBERS
 from reference.show import save_figure
 from reference.text import clipped
 
 Floats = npt.NDArray[np.float64]
 
-# More names than these have no numbers in their cells.
-MOST_NUMBERS = 12
 # Columns of a file may be called anything: a dollar begins no formula.
 NAMES: dict[str, Any] = {"fontsize": 8, "parse_math": False}
 

@@ -309,13 +309,13 @@ def environment(modes: tuple[tuple[int, ...], ...] = MODES) -> AnyOrderBits:
     return AnyOrderBits.from_modes(2, 2, modes, 4 * float(np.log(2)))
 
 
-def test_the_environment_is_the_problem():
+def test_the_environment_is_the_problem() -> None:
     enumeration = enumerate_environment(TwoWords(), environment())
     assert len(enumeration.dag.labels) == 5**2
     assert len(enumeration.dag.terminals) == 4**2
 
 
-def test_backward_actions_undo_forward_ones():
+def test_backward_actions_undo_forward_ones() -> None:
     bits = environment()
     state = bits.encode((-1, 2))
     for action in range(4):
@@ -325,7 +325,7 @@ def test_backward_actions_undo_forward_ones():
         assert int(bits.redo(child, parent)) == action
 
 
-def test_control_other_modes_are_told_apart():
+def test_control_other_modes_are_told_apart() -> None:
     with pytest.raises(InputError, match="fix log_reward"):
         enumerate_environment(TwoWords(), environment(MODES[:1]))
 

@@ -15,6 +15,8 @@ Floats = npt.NDArray[np.float64]
 CELL = 44
 # A longer name is shown in full when its cell is selected.
 LONGEST = 12
+# More names than these have no numbers in their cells.
+MOST_NUMBERS = 12
 
 
 def heat_map(title: str, names: Sequence[str], values: Floats, most: float | None) -> Element:
@@ -35,7 +37,7 @@ def heat_map(title: str, names: Sequence[str], values: Floats, most: float | Non
             )
         )  # fmt: skip
         text = f"{value:.2f}"
-        if len(names) <= LONGEST and float(text):
+        if len(names) <= MOST_NUMBERS and float(text):
             cells.append(tag("text", text, x=x + CELL / 2, y=y + CELL / 2 + 4, class_="mid"))
     words = []
     for i, name in enumerate(shown):
