@@ -29,13 +29,13 @@ LOSSES: dict[str, dict[str, Any]] = {
     "log variance": {"loss": "log_variance"},
     "detailed balance": {"loss": "db"},
     "subtrajectory balance": {"loss": "subtb"},
-    "reverse KL, REINFORCE": {"loss": HERE + "policy_gradient:ReverseKL", **ON_POLICY},
+    "reverse KL, REINFORCE": {"loss": HERE + "divergences:ReverseKL", **ON_POLICY},
     "f-TB, forward KL": {"loss": HERE + "divergences:FBalance"},
     "flow matching": {"loss": "fm"},
     "Linex(1)": {"loss": HERE + "regression:Regression"},
-    "Sub-EB": {"loss": HERE + "policy_gradient:EvaluationBalance", **ON_POLICY},
+    "Sub-EB": {"loss": HERE + "divergences:EvaluationBalance", **ON_POLICY},
     "Tsallis": {"loss": HERE + "divergences:Tsallis", **ON_POLICY},
-    "Z of the batch": {"loss": HERE + "batch_z:BatchZ", "group": 32},
+    "Z of the batch": {"loss": HERE + "balance:BatchZ", "group": 32},
     "shifted cosh": {"loss": HERE + "regression:Regression", "kind": "shifted cosh"},
 }
 

@@ -1,4 +1,4 @@
-"""Backward policies that are learned or fixed by a rule of their own."""
+"""Backward policies that are learned, fixed by a rule of their own, or guided by the end."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,8 +8,8 @@ import numpy as np
 from jax import lax
 
 from examples.losses.balance import RIGHT
-from examples.losses.graphs import TREE, WAYS
-from examples.losses.judging import Judged
+from examples.losses.graphs import GRAPHS, TREE, WAYS
+from examples.losses.judging import Case, Judged
 from fast.balance.loss import TrajectoryLoss
 from fast.balance.losses import tb_residuals
 from fast.balance.steps import Steps
@@ -42,6 +42,18 @@ class MaximumEntropy(TrajectoryLoss):
         return jnp.mean((log_z + log_p_f + steps.context - steps.log_reward) ** 2)
 
 
+@dataclass(frozen=True)
+class Guided(TrajectoryLoss):
+    """Trajectory balance with the guide `mu(tau|x) = p_B(tau|x)^power`."""
+
+    learns_log_z = True
+    power: float = 1.0
+
+    def value(self, steps: Steps, log_z: Any, key: Any) -> Any:
+        guide = self.power * steps.log_p_b
+        return jnp.mean((log_z + jnp.sum(steps.log_p_f - guide, -1) - steps.log_reward) ** 2)
+
+
 JUDGED = (
     Judged(
         "TLM",
@@ -70,5 +82,15 @@ JUDGED = (
         "right",
         MaximumEntropy(),
         RIGHT,
+    ),
+    Judged(
+        "guided trajectory balance",
+        "Shen et al., Towards understanding and improving GFlowNet training, 2023",
+        "(log Z + log p_F(tau) - log mu(tau|x) - log R(x))^2",
+        "right under a condition",
+        Guided(),
+        RIGHT,
+        "the guide sums to one over the trajectories to each end",
+        (Case(Guided(2.0), GRAPHS[WAYS], "wrong", "a guide that does not"),),
     ),
 )

@@ -8,10 +8,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from examples.losses.balance import RIGHT
+from examples.losses.balance import RIGHT, Behaviour
 from examples.losses.graphs import GRAPHS, MEMORY, TREE, TWO_LENGTHS, WAYS
 from examples.losses.judging import Case, Judged
-from examples.losses.weighted import Behaviour
 from fast.balance.flow_matching import FlowMatching
 from fast.balance.loss import TrajectoryLoss
 from fast.balance.losses import tb_residuals
