@@ -8,6 +8,7 @@ from statistics import fmean, geometric_mean, median
 from typing import Any
 
 import pandas as pd
+from scipy import stats
 
 from pdai.experiments.base import (
     AS_PRINTED,
@@ -222,7 +223,7 @@ def _digits(size: float, is_difference: bool) -> str:
 def all_rows(every: Sequence[Results]) -> str:
     """Two tables of a line for each pair of models: rows by standing; corrections, and ratios."""
     families = claimed(every)
-    corrected = [kept(families.values(), rule) for rule in (by_hochberg, by_holm)]
+    corrected = [kept(families.values(), rule) for rule in (by_benjamini_hochberg, by_holm)]
     counted, measured = [], []
     for pair, rows in families.items():
         of = Counter(row.standing for row in rows)
@@ -274,17 +275,12 @@ def by_holm(chances: Sequence[float]) -> list[float]:
     return corrected
 
 
-def by_hochberg(chances: Sequence[float]) -> list[float]:
+def by_benjamini_hochberg(chances: Sequence[float]) -> list[float]:
     """The p-values of Benjamini and Hochberg (1995), which bound the expected share of false ones.
 
     The i-th smallest of n is multiplied by n / i, and none is above a larger one's.
     """
-    order = sorted(range(len(chances)), key=chances.__getitem__)
-    corrected, most = [0.0] * len(chances), 1.0
-    for place, i in reversed([*enumerate(order, 1)]):
-        most = min(most, len(chances) / place * chances[i])
-        corrected[i] = most
-    return corrected
+    return list(stats.false_discovery_control(chances)) if chances else []
 
 
 def kept(families: Iterable[Sequence[Comparison]], correction: Correction) -> list[Comparison]:
