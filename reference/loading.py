@@ -7,6 +7,8 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from reference.errors import InputError, nearest, plain
 from reference.problems.base import check_inherited, check_members
 from reference.problems.circuits import CIRCUITS, Circuit
@@ -42,7 +44,9 @@ def load_object(spec: str, kind: str, example: str) -> Any:
         return _OBJECTS[spec]
     find_modules_here()
     try:
-        loaded: Any = importlib.import_module(module_name)
+        # What it sets by numpy.seterr is not for this project's computations.
+        with np.errstate():
+            loaded: Any = importlib.import_module(module_name)
     except (Exception, SystemExit) as error:
         # The first frame is here; those of Python's own imports say nothing.
         frames = [x for x in traceback.extract_tb(error.__traceback__) if "importlib" not in str(x)]

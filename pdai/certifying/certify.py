@@ -11,6 +11,8 @@ from os.path import isdir, isfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from pdai.adapters.log_prob import LogProb
 from pdai.certifying.options import CertifyOptions
 from pdai.certifying.proofs import bare_proof, samples_proof
@@ -133,6 +135,8 @@ certify.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
 )
 
 
+# A module of the user's may have numpy.seterr(all="raise"), where exponentials underflow.
+@np.errstate(all="warn", under="ignore")
 def certificate_of(what: Any, problem: Any, options: CertifyOptions) -> Certificate:
     """The certificate of `certify`, with the options as one record."""
     options = options.checked()

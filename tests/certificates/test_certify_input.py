@@ -25,6 +25,7 @@ from reference import InputError, TooLargeError, user_code
 from reference.certificates.betting import Interval
 from reference.certificates.importance import Walks
 from reference.inspection import inspect_problem
+from reference.loading import load_object
 from reference.problems import base, enumerate_dag
 from reference.user_code import AskTwice, called, exact, number_or_infinite, same_states
 from tests.certificates.problems import Words, half, noisy, other
@@ -309,6 +310,19 @@ def test_numbers_may_be_of_any_kind(given: Any) -> None:
     assert log_z_interval(np.array([2.5, 3]), "it") == Interval(2.5, 3.0)
     options = CertifyOptions(level=given / 10, width=given, seconds=given).checked()
     assert [options.level, *options.budget] == [pytest.approx(0.25), 2.5, 100_000, 2.5]
+
+
+def test_numpy_may_have_been_told_to_raise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where exponentials underflow: outside of pdai, or by a module that it imports."""
+    law, draws = {"a": 1, "b": 1}, ["a", "b", "b"] * 999
+    expected = pdai.certify(draws, law=law).interval
+    with np.errstate(all="raise"):
+        assert pdai.certify(draws, law=law).interval == expected
+    (tmp_path / "that_raises.py").write_text("import numpy\nnumpy.seterr(all='raise')\nx = 1")
+    monkeypatch.chdir(tmp_path)
+    before = np.geterr()
+    assert load_object("that_raises:x", "number", "m:x") == 1
+    assert np.geterr() == before
 
 
 def test_log_z_is_rounded_outwards() -> None:
