@@ -89,6 +89,8 @@ TOGETHER = (
     "the values that stand out are chosen from the first half of the samples; their intervals are "
     "from the other, and hold all together at the level"
 )
+# Independent draws with so many values do not have each of them equally often.
+MANY = 50
 # A width of log Z that is only rounding is not worth a note, in nats.
 NEGLIGIBLE = 1e-9
 
@@ -380,6 +382,11 @@ def _bare(
         texts.check(values, "the target")
         check_outside([x for x in samples if x not in values], values)
         texts.check(samples, "the sampler")
+        if len(values) >= MANY and Counter(samples) == Counter(target):  # type: ignore[arg-type]
+            raise InputError(
+                f"the samples of {source.name} and those of the target are the same "
+                f"{len(samples):,} ones, as independent draws never are: give those of each"
+            )
         interval, lines = against_samples(samples, target, level)  # type: ignore[arg-type]
         notes += [ASSUMED, "no upper bound: bare samples do not show which modes they miss"]
     count = len(samples)

@@ -126,6 +126,18 @@ def test_a_target_that_is_not_reached_by_the_parents_is_refused() -> None:
         certify_lines(STRINGS, problem, target=[*STRINGS, "0x0"], max_states=3)
 
 
+def test_a_target_that_is_the_samples_in_another_order_is_refused() -> None:
+    """TV of a right sampler was at least 0.46."""
+    words = flat("Words", "", lambda s: [s + c for c in "01"] if len(s) < 20 else [])
+    draws, other_draws = (
+        ["".join(row) for row in np.random.default_rng(seed).choice(["0", "1"], (2_000, 20))]
+        for seed in (0, 1)
+    )
+    assert pdai.certify(draws, words, target=other_draws, max_states=3).interval.low == 0
+    with pytest.raises(InputError, match="those of the target are the same 2,000 ones"):
+        pdai.certify(draws, words, target=draws[::-1], max_states=3)
+
+
 # Where states are not listed, TV of each was at least 0.9, and is 0.
 LETTERS = other("Bits", children=lambda _, s: [s + c for c in "01"] if len(s) < 3 else [])
 test_samples_beside_a_target_are_states_as_it_has_them = refuses(
