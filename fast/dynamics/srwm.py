@@ -1,7 +1,7 @@
 """The self-referential weight matrix with a rotation (eq:ASRWM), without d x d products."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import equinox as eqx
 import jax
@@ -16,7 +16,7 @@ from fast.dynamics.links import Link, linked
 from fast.dynamics.residual import BlockOptions, Norm
 from fast.dynamics.rotations import Rotation, rotated
 from reference.arguments import require
-from reference.errors import InputError, check_choice
+from reference.errors import InputError
 
 WriteKey = Literal["q", "k"]
 Erase = Literal["before", "after"]
@@ -72,7 +72,7 @@ class SRWM(AbstractDynamics[LatentMatrix]):
 
     Raises:
         InputError: if the size does not divide into heads, or a head's into planes, or the horizon
-            or a scale is not positive, or an option is not one of its choices.
+            is not positive, or `SRWMOptions` refuses an option.
     """
 
     embedding: Float[Array, "d features"]
@@ -98,17 +98,8 @@ class SRWM(AbstractDynamics[LatentMatrix]):
         horizon: int,
         *,
         norm: Norm = 1.0,
-        heads: int = 1,
-        rotation: Rotation = "planes",
-        angle_scale: float = 1.0,
-        link: Link = "elu",
-        start: Start = "rank-one",
-        write_key: WriteKey = "q",
-        erase: Erase = "before",
-        normalize: bool = False,
-        latent_scale: float = 1.0,
-        slow_scale: float = 1.0,
         key: PRNGKeyArray,
+        **options: Any,
     ):
         """Draws the weights.
 
@@ -117,34 +108,27 @@ class SRWM(AbstractDynamics[LatentMatrix]):
         deviation `latent_scale / sqrt(d / h)`, those of the slow weights `slow_scale / sqrt(d)`;
         the biases are zero, so that `sigmoid(beta)` is about 1/2.
         """
-        check_choice("SRWM", "rotation", rotation, Rotation)
-        check_choice("SRWM", "link", link, Link)
-        check_choice("SRWM", "start", start, Start)
-        check_choice("SRWM", "write_key", write_key, WriteKey)
-        check_choice("SRWM", "erase", erase, Erase)
-        _check_heads(size, heads, rotation)
+        chosen = SRWMOptions(latent_size=size, **options)
+        _check_heads(size, chosen.heads, chosen.rotation)
         if horizon < 1:
             raise InputError(f"SRWM has horizon {horizon}, but trajectories have a step at least")
-        names = ("latent_scale", "slow_scale", "angle_scale")
-        for name, scale in zip(names, (latent_scale, slow_scale, angle_scale), strict=True):
-            if not 0 < scale < float("inf"):
-                raise InputError(f"SRWM has {name} = {scale}, but it must be positive and finite")
+        heads, d_head = chosen.heads, size // chosen.heads
         keys = jax.random.split(key, 4)
         self.embedding = jax.random.normal(keys[0], (size, features)) / norm
-        self.slow = jax.random.normal(keys[1], (3 * size + heads, size)) * slow_scale / size**0.5
+        slow = jax.random.normal(keys[1], (3 * size + heads, size))
+        self.slow = slow * chosen.slow_scale / size**0.5
         self.bias = jnp.zeros(3 * size + heads)
-        d_head = size // heads
-        deviation = latent_scale / d_head**0.5
-        if start == "full":
+        deviation = chosen.latent_scale / d_head**0.5
+        if chosen.start == "full":
             self.a = jax.random.normal(keys[2], (heads, d_head, d_head)) * deviation
             self.b = None
         else:
             self.a = jax.random.normal(keys[2], (size,)) * deviation**0.5
             self.b = jax.random.normal(keys[3], (size,)) * deviation**0.5
         self.output, self.horizon, self.heads = size, horizon, heads
-        self.rotation, self.angle_scale, self.link = rotation, angle_scale, link
-        self.start, self.write_key, self.erase = start, write_key, erase
-        self.normalize = normalize
+        self.rotation, self.angle_scale = chosen.rotation, chosen.angle_scale
+        self.link, self.normalize = chosen.link, chosen.normalize
+        self.start, self.write_key, self.erase = chosen.start, chosen.write_key, chosen.erase
 
     def initial(self, batch: tuple[int, ...] = ()) -> LatentMatrix:
         first: LatentMatrix
@@ -275,6 +259,6 @@ class SRWMOptions(BlockOptions):
 
     def alone(self, features: int, norm: Norm, horizon: int, *, key: PRNGKeyArray) -> SRWM:
         """The matrix with slow weights."""
-        names = ("heads", *SRWMOptions.__annotations__.keys() - {"name"})
-        own = {name: getattr(self, name) for name in names}
-        return SRWM(features, self.latent_size, horizon, norm=norm, key=key, **own)
+        options = dict(vars(self))
+        size = options.pop("latent_size")
+        return SRWM(features, size, horizon, norm=norm, key=key, **options)
