@@ -84,6 +84,8 @@ ELSEWHERE = {
     "pdai.solving.teacher": "compared with these exact flows: tests/pdai/test_solve.py",
     "pdai.certifying.sources": "reads what is to be certified: tests/certificates/test_certify.py",
     "pdai.certifying.target": "likewise",
+    "pdai.certifying.certify": "hands on to what is certified: tests/certificates/test_certify.py",
+    "pdai.goal": "trains and certifies in rounds: tests/pdai/test_goal.py",
     "pdai.certifying.power": "simulates bounds: tests/certificates/test_doors.py",
     "pdai.certifying.what_now": "words about a law: tests/pdai/test_reporting.py",
     "pdai.run": "a run as an object: hands on what is compared",
