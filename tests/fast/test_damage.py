@@ -1,4 +1,4 @@
-"""Small edits of what a run, a certificate and a module leave behind: refused, or without effect.
+"""Small edits of what a run and a certificate leave behind: refused, or without effect.
 
 `python -m tests.fast.test_damage 1000` makes so many and prints what became of them.
 """
@@ -26,7 +26,6 @@ from reference.problems import TableSequences
 from tests.fast.readers import ANSWERS
 from tests.made_up_runs import two_runs
 from tests.nearly_right import Case, World, endings, table
-from tests.users.project import EDITS, Project
 
 OUTSIDE = b"somebody's own\n" * 100
 
@@ -37,14 +36,6 @@ def scratch() -> Path:
     folder = Path(tempfile.mkdtemp())
     atexit.register(shutil.rmtree, folder)
     return two_runs(folder)
-
-
-@cache
-def project() -> Project:
-    """A user's project in another such folder, with a run of its parts."""
-    made = Project(Path(tempfile.mkdtemp()))
-    atexit.register(shutil.rmtree, made.folder)
-    return made.trained()
 
 
 @cache
@@ -159,32 +150,11 @@ def kept(rng: Random) -> Case:
     return Case(story, lambda: certified(0), lambda interval: interval == whole)
 
 
-def modules(rng: Random) -> Case:
-    """An edit of a module of one's own, or of what it imports, after training."""
-    kind = rng.choice(list(EDITS))
-    # The others answer from what is stored.
-    question = rng.choice(["audit", "certify", "sample", "log_prob", "resume"])
-    expected = right(question, project().run)
-    edited = project().folder / "edited"
-    shutil.rmtree(edited, ignore_errors=True)
-    shutil.copytree(project().run, edited)
-
-    def ask() -> Any:
-        with project().edited(kind):
-            project().forget()
-            try:
-                return ANSWERS[question](edited)
-            finally:
-                project().forget()
-
-    return Case(f"{question} after an edit of {kind}", ask, lambda made: made == expected)
-
-
-KINDS = {folders: 8, kept: 1, modules: 1}
+KINDS = {folders: 8, kept: 1}
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("kind", "count"), [(folders, 30), (kept, 10), (modules, 6)])
+@pytest.mark.parametrize(("kind", "count"), [(folders, 30), (kept, 10)])
 def test_an_edit_is_refused_or_without_effect(kind: Any, count: int) -> None:
     assert endings(kind, count)["refused"] >= count / 3
 

@@ -137,7 +137,9 @@ class Project:
             (folder / name).write_text(text)
         sys.path[:0] = [str(folder / "library"), str(folder)]
         # Another project of this process may have been imported.
-        self.forget()
+        for name in [name for name in sys.modules if name.startswith("own_")]:
+            del sys.modules[name]
+        importlib.invalidate_caches()
 
     def trained(self) -> "Project":
         """The project with its run."""
@@ -157,9 +159,3 @@ class Project:
             yield rf"changed since the run '.*run' began: .*{part} .*\(.*{file}.*\).*accept_changed"
         finally:
             path.write_text(text)
-
-    def forget(self) -> None:
-        """Make Python import the modules again."""
-        for name in [name for name in sys.modules if name.startswith("own_")]:
-            del sys.modules[name]
-        importlib.invalidate_caches()
