@@ -14,7 +14,6 @@ from typing import Any, Literal, get_args, get_origin
 import equinox as eqx
 
 import fast
-import pdai
 from fast.balance.loss import Loss
 from fast.dynamics.base import AbstractDynamics
 from fast.environments import AbstractEnvironment
@@ -23,91 +22,42 @@ from verify.lib.ledger import marked_tests
 # Classes of which instances are compared, with every option, where they are listed as cases.
 COMPARED_AS_CASES = (AbstractDynamics, AbstractEnvironment, Loss)
 
-# Modules without numbers to compare. A new module is not here, so that its parts are asked for.
+# Of pdai these alone compute: the rest hands on, reads, draws and prints, with tests of its own.
+OF_PDAI = ("pdai.distributed.certificates", "pdai.experiments.probes")
+# Modules without numbers to compare, and packages of these. A new module is not here, so that its
+# parts are asked for.
 ELSEWHERE = {
-    "fast.laws.enumeration": "is the comparison itself: test_environments, test_laws",
-    "fast.laws.exact_policy": "likewise",
-    "fast.checking.environment": "likewise",
-    "fast.checking.dynamics": "is a comparison itself: tests/fast/test_check_dynamics.py",
-    "fast.checking.loss": "is a comparison itself: tests/fast/test_check_loss.py",
-    "fast.checking.counterexamples": "part of checking losses",
-    "fast.checking.expected_loss": "part of checking losses",
-    "fast.checking.instances": "what losses are checked on",
-    "fast.checking.landscape": "part of checking losses",
-    "fast.checking.search": "part of checking losses",
-    "fast.checking.tabular_policy": "part of checking losses",
-    "fast.environments.contexts": "stacks ordinary environments: tests/fast/test_contexts.py",
-    "fast.training.contexts": "ordinary steps side by side: tests/fast/test_contexts.py",
-    "fast.dynamics.in_context": "a case of test_dynamics; used in tests/fast/test_contexts.py",
-    "fast.runs.sizes": "refuses by sizes: tests/fast/test_sizes.py",
-    "pdai.adapters.gfnx": "asks another library: tests/certificates/test_adapters.py",
-    "pdai.adapters.torchgfn": "likewise",
-    "pdai.adapters.gflownet": "likewise",
-    "pdai.adapters.log_prob": "asks objects of the user's: tests/certificates/test_log_prob.py",
-    "pdai.adapters.blackjax": "a compared step in another shape: test_tail_chain",
-    "fast.runs.checkpoints": "reads and writes files: tests/fast/test_runs.py",
-    "pdai.checks": "hands on to the checks: tests/fast/test_outside.py",
-    "pdai.distributed.comparison": "collects compared figures: tests/pdai/test_distribute.py",
-    "fast.dynamics.recurrence": "draws initial weights",
-    "fast.tracing": "holds parts of a user's own: tests/fast/test_outside.py",
-    "fast.dynamics.own": "likewise",
     "fast.balance.own": "asks losses of a user's own: tests/fast/test_outside.py",
+    "fast.checking": "is the comparison itself: test_environments, tests/fast/test_checking.py",
+    "fast.dynamics.in_context": "a case of test_dynamics; used in tests/fast/test_contexts.py",
+    "fast.dynamics.own": "holds parts of a user's own: tests/fast/test_outside.py",
+    "fast.dynamics.recurrence": "draws initial weights",
+    "fast.environments.contexts": "stacks ordinary environments: tests/fast/test_contexts.py",
     "fast.environments.interface": "part of checking",
-    "pdai.experiments.chains": "Markov chains: tests/experiments/test_posterior_study.py",
-    "pdai.experiments.minors": "exact bounds: tests/experiments/test_floors.py",
-    "pdai.experiments.minimisers": "minima with proofs: verify/test_price_of_balance.py",
-    "pdai.experiments.nearest": "exact bounds: tests/experiments/test_floors.py",
-    "pdai.experiments.relaxation": "likewise",
-    "pdai.experiments.evidence": "reads stored results: tests/experiments/test_evidence.py",
-    "pdai.experiments.frames": "likewise",
-    "pdai.experiments.verdicts": "statistics: tests/experiments/test_verdicts.py",
-    "pdai.experiments.price": "collects bounds and minima: tests/experiments/test_price.py",
-    "pdai.experiments.figures": "draws pictures: tests/experiments/test_report.py",
-    "pdai.experiments.results": "statistics and files: tests/experiments/test_experiments.py",
-    "fast.runs.frozen": "loads trained samplers: tests/pdai/test_distribute.py",
-    "fast.runs.job": "starts and resumes runs: tests/fast/test_runs.py",
-    "fast.runs.loop": "advances, records and checkpoints: tests/fast/test_runs.py",
-    "fast.runs.meter": "chooses among compared figures: tests/fast/test_runs.py, test_reporting.py",
+    "fast.laws.enumeration": "is the comparison itself: test_environments, test_laws",
+    "fast.laws.exact_policy": "is the comparison itself: test_environments, test_laws",
+    "fast.runs": "starts, keeps and reads runs: tests/fast/test_runs.py, test_hostile.py",
+    "fast.tracing": "holds parts of a user's own: tests/fast/test_outside.py",
     "fast.training.build": "builds from a configuration: tests/fast/test_matrix.py",
-    "pdai.show.page.chart": "draws pictures: tests/pdai/test_page.py",
-    "pdai.show.page.curves": "likewise",
-    "pdai.show.page.laws": "likewise",
-    "pdai.show.plotting": "draws pictures",
-    "pdai.show.posterior_plots": "likewise",
-    "pdai.show.stored": "reads runs for pictures: tests/pdai/test_page.py",
-    "pdai.answers": "exact sums of the reference: tests/reference/test_graph_posterior.py",
-    "pdai.show.edge_picture": "draws pictures: tests/reference/test_graph_posterior.py",
-    "pdai.show.page.heat_map": "likewise",
-    "pdai.solving.solve": "exact flows of the reference: tests/pdai/test_solve.py",
-    "pdai.solving.solved": "likewise",
-    "pdai.solving.ladder": "likewise",
-    "pdai.solving.teacher": "compared with these exact flows: tests/pdai/test_solve.py",
-    "pdai.certifying.sources": "reads what is to be certified: tests/certificates/test_certify.py",
-    "pdai.certifying.target": "likewise",
-    "pdai.certifying.certify": "hands on to what is certified: tests/certificates/test_certify.py",
-    "pdai.goal": "trains and certifies in rounds: tests/pdai/test_goal.py",
-    "pdai.certifying.power": "simulates bounds: tests/certificates/test_doors.py",
-    "pdai.certifying.what_now": "words about a law: tests/pdai/test_reporting.py",
-    "pdai.run": "a run as an object: hands on what is compared",
-    "fast.runs.records": "reads and writes files: tests/fast/test_hostile.py",
-    "fast.runs.folder": "reads and writes files: tests/fast/test_hostile.py",
+    "fast.training.contexts": "ordinary steps side by side: tests/fast/test_contexts.py",
     "fast.training.processes": "joins processes: tests/fast/test_processes.py",
     "fast.training.trainer": "hands gradients to optax: tests/fast/test_training.py",
 }
 
 
+def is_elsewhere(module: str) -> bool:
+    """True if a module, or a package that it is in, is listed above."""
+    return any(f"{module}.".startswith(f"{left_out}.") for left_out in ELSEWHERE)
+
+
 @cache
 def modules() -> tuple[ModuleType, ...]:
-    """The modules of `fast` and `pdai` that compute: they import JAX, Equinox or NumPy.
+    """The modules that compute: they import JAX, Equinox or NumPy.
 
     Or they have losses, which import JAX where they are evaluated.
     """
-    names = [
-        info.name
-        for package in (fast, pdai)
-        for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
-    ]
-    imported = [importlib.import_module(name) for name in names if not name.endswith("__main__")]
+    names = [info.name for info in pkgutil.walk_packages(fast.__path__, "fast.")]
+    imported = map(importlib.import_module, [*names, *OF_PDAI])
     return tuple(module for module in imported if _computes(module))
 
 
@@ -141,7 +91,7 @@ def parts(searched: Iterable[ModuleType]) -> set[str]:
     """
     names = set()
     for module in searched:
-        if module.__name__ in ELSEWHERE:
+        if is_elsewhere(module.__name__):
             continue
         names |= {f"{module.__name__}.{name}" for name in functions(module)}
         for kind in concrete(eqx.Module, [module]):
