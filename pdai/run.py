@@ -25,6 +25,7 @@ from fast.runs.files import free_folder
 from fast.runs.folder import create_run, load_config, row_of_seed
 from fast.runs.frozen import arithmetic, in_one, load_trained, tables_digest
 from fast.runs.job import removed_on_failure, resume, unfinished
+from fast.runs.meter import coarse
 from fast.runs.records import load_law, read_report
 from fast.runs.setup import Setup, set_up
 from fast.tasks import Task
@@ -197,6 +198,10 @@ class Run(InFolder):
                 f"and {(moved == 0).mean():.1%} of the chains never moved",
                 file=sys.stderr,
             )
+            # The chains accept by log R as it is computed.
+            size = float(np.abs(drawn.log_reward).max())
+            for sentence in coarse(self.config.run.precision, size):
+                print(f"warning: the law that they keep is rounded: {sentence}", file=sys.stderr)
             return drawn
 
     @checked

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fast.environments.contexts import Contexts
-from fast.laws.enumeration import Floats
+from fast.laws.enumeration import Floats, Precision
 from fast.laws.terminal_law import law_of, target_law
 from fast.measure.contexts import joint_report
 from fast.measure.estimates import CURVE_SAMPLES, curve_value, estimated_report, exact_terminals
@@ -156,10 +156,15 @@ def hints(setup: Setup, report: Report) -> tuple[str, ...]:
             "of a Markovian policy (--dynamics markov) is summed exactly here"
         )
     best = max(abs(figures.best) for figures in report.learned)
-    spacing = float(np.spacing(np.float32(best)))
-    if setup.config.run.precision == "float32" and spacing >= COARSE:
-        sentences.append(
-            f"log R is about {best:,.0f} nats in size where the sampler ends, which float32 "
-            f"resolves to {spacing:.1g}: take a constant off log R, or use --precision float64"
-        )
-    return tuple(sentences)
+    return (*sentences, *coarse(setup.config.run.precision, best))
+
+
+def coarse(precision: Precision, size: float) -> tuple[str, ...]:
+    """A sentence if a precision does not resolve `log R` of a size in nats, else none."""
+    spacing = float(np.spacing(np.float32(size)))
+    if precision == "float64" or spacing < COARSE:
+        return ()
+    return (
+        f"log R is about {size:,.0f} nats in size where the sampler ends, which float32 "
+        f"resolves to {spacing:.1g}: take a constant off log R, or use --precision float64",
+    )
