@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -17,9 +17,10 @@ from fast.dynamics.base import (
     ReadOut,
     ReadOutsAlong,
 )
-from fast.dynamics.head import Network
+from fast.dynamics.head import HeadOptions, Network
+from fast.dynamics.markov import Markov
 from fast.dynamics.perceptron import Perceptron
-from fast.dynamics.wrappers import CellOptions
+from fast.dynamics.wrappers import CellOptions, Reset
 from fast.environments import AbstractEnvironment
 from fast.environments.features import feature_count, feature_norm
 from reference.arguments import require_counts
@@ -122,3 +123,27 @@ class BlockOptions(CellOptions):
         d = self.latent_size
         inner = self.alone(d, d**0.5, horizon, key=inner_key)
         return ResidualBlock(inner, features, norm=norm, key=block_key)
+
+
+@dataclass(frozen=True)
+class MarkovBlockOptions(HeadOptions):
+    """No latent, but a residual, normalised block between the state and the head."""
+
+    name: ClassVar[str] = "markov-block"
+    is_markovian = True
+    block_size: int = 32
+    """d: the width of the block, the one that srwm has around a matrix with its `block`."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_counts(self, "block_size")
+
+    @property
+    def layers(self) -> int:
+        """One hidden layer, as after the block of a matrix."""
+        return self.hidden_layers or 1
+
+    def cell(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> Network:
+        """The block, which adds to the state what a linear map reads of it."""
+        features, norm = feature_count(environment), feature_norm(environment)
+        return Reset(ResidualBlock(Markov(self.block_size), features, norm=norm, key=key))

@@ -11,8 +11,8 @@ from jax import lax
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from fast.dynamics.base import AbstractDynamics, Features, FeaturesAlong, ReadOut, ReadOutsAlong
+from fast.dynamics.fast_weights import SimplexLink, linked
 from fast.dynamics.heads import check_heads
-from fast.dynamics.links import SimplexLink, linked
 from fast.dynamics.residual import BlockOptions, Norm
 from reference.errors import check_choice
 

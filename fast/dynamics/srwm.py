@@ -9,10 +9,17 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from fast.dynamics.base import AbstractDynamics, Features, FeaturesAlong, ReadOut, ReadOutsAlong
-from fast.dynamics.fast_weights import delta_rule
+from fast.dynamics.fast_weights import (
+    LatentMatrix,
+    Link,
+    Matrix,
+    applied,
+    delta_rule,
+    linked,
+    one_term,
+    with_term,
+)
 from fast.dynamics.heads import join_heads, split_heads
-from fast.dynamics.latent_matrix import LatentMatrix, Matrix, applied, one_term, with_term
-from fast.dynamics.links import Link, linked
 from fast.dynamics.residual import BlockOptions, Norm
 from fast.dynamics.rotations import Rotation, rotated
 from reference.arguments import require

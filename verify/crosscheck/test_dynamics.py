@@ -16,14 +16,12 @@ from jax import lax
 from fast.checking.tabular_policy import LiftedTable, MarkovTable
 from fast.dynamics.attention import Attention
 from fast.dynamics.base import AbstractDynamics
-from fast.dynamics.fast_weights import delta_rule
+from fast.dynamics.fast_weights import Matrix, Writes, delta_rule, linked
 from fast.dynamics.graph_networks import GCNNetwork, TemporalGCNNetwork
 from fast.dynamics.gru import GRU
 from fast.dynamics.head import WithHead
 from fast.dynamics.in_context import StartsInContext
-from fast.dynamics.latent_matrix import Matrix, Writes
 from fast.dynamics.linear import Linear, LinearMarkov
-from fast.dynamics.links import linked
 from fast.dynamics.lstm import LSTM
 from fast.dynamics.markov import Markov, Uniform
 from fast.dynamics.min_gru import MinGRU
@@ -227,7 +225,7 @@ def evaluate(name: str) -> Evaluated:
 
 @pytest.mark.catches(
     "Step by step, the outer product is kept the wrong way round.",
-    "fast/dynamics/latent_matrix.py",
+    "fast/dynamics/fast_weights.py",
     "return Matrix(latent.transposed + w.mT * u, t)",
     "return Matrix(latent.transposed + u.mT * w, t)",
     only="srwm, dense",
@@ -337,8 +335,7 @@ def evaluate(name: str) -> Evaluated:
     "fast.dynamics.arc_scorer.ArcScorer",
     "fast.dynamics.linear.Linear",
     "fast.dynamics.linear.LinearMarkov",
-    "fast.dynamics.latent_matrix",
-    "fast.dynamics.links",
+    "fast.dynamics.fast_weights",
     "fast.dynamics.rotations",
     "fast.dynamics.heads",
 )
@@ -464,7 +461,7 @@ def test_angles_are_those_of_the_roots_of_primes() -> None:
     assert rotation_angles(6) == pytest.approx(2 * np.pi * (roots - np.floor(roots)), abs=1e-14)
 
 
-@pytest.mark.crosscheck("fast.dynamics.links.linked")
+@pytest.mark.crosscheck("fast.dynamics.fast_weights.linked")
 def test_the_normalised_elu_has_its_value_and_slope_on_both_sides_of_zero_and_at_it() -> None:
     x = np.array([-2.0, -0.5, 0.0, 0.5, 3.0])
     slope = np.where(x < 0, np.exp(np.minimum(x, 0)), 1.0)
