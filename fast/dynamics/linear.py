@@ -14,8 +14,7 @@ from fast.dynamics.base import AbstractDynamics, DynamicsOptions, ReadOut, ReadO
 from fast.dynamics.head import Network
 from fast.dynamics.markov import AbstractMarkovian
 from fast.dynamics.recurrence import check_size
-from fast.environments import AbstractEnvironment
-from fast.environments.features import feature_count, feature_norm
+from fast.environments import AbstractEnvironment, feature_count, feature_norm
 from reference.errors import InputError
 
 

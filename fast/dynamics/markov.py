@@ -9,8 +9,7 @@ from jaxtyping import PRNGKeyArray
 
 from fast.dynamics.base import AbstractDynamics, Features, FeaturesAlong, ReadOut, ReadOutsAlong
 from fast.dynamics.head import HeadOptions
-from fast.environments import AbstractEnvironment
-from fast.environments.features import feature_count
+from fast.environments import AbstractEnvironment, feature_count
 
 
 class AbstractMarkovian(AbstractDynamics[tuple[()]]):

@@ -17,8 +17,7 @@ from fast.dynamics.gru import GRUOptions
 from fast.dynamics.head import Network, WithHead
 from fast.dynamics.markov import AbstractMarkovian
 from fast.dynamics.wrappers import CellOptions, Reset, Skip
-from fast.environments import AbstractEnvironment
-from fast.environments.features import feature_count
+from fast.environments import AbstractEnvironment, feature_count
 from fast.tracing import answer, built, same_program, traced
 from reference.errors import InputError
 

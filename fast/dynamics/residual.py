@@ -21,8 +21,7 @@ from fast.dynamics.head import HeadOptions, Network
 from fast.dynamics.markov import Markov
 from fast.dynamics.perceptron import Perceptron
 from fast.dynamics.wrappers import CellOptions, Reset
-from fast.environments import AbstractEnvironment
-from fast.environments.features import feature_count, feature_norm
+from fast.environments import AbstractEnvironment, feature_count, feature_norm
 from reference.arguments import require_counts
 
 # The typical length of the features that a network reads.

@@ -18,8 +18,7 @@ from fast.dynamics.recurrence import (
     recurrent_weights,
 )
 from fast.dynamics.wrappers import CellOptions
-from fast.environments import AbstractEnvironment
-from fast.environments.features import feature_count
+from fast.environments import AbstractEnvironment, feature_count
 
 Activation = Literal["identity", "tanh"]
 

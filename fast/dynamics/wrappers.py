@@ -17,8 +17,7 @@ from fast.dynamics.base import (
 )
 from fast.dynamics.head import HeadOptions, Network
 from fast.dynamics.markov import AbstractMarkovian
-from fast.environments import AbstractEnvironment
-from fast.environments.features import feature_count
+from fast.environments import AbstractEnvironment, feature_count
 from reference.arguments import require_counts
 
 

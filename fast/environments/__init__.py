@@ -8,6 +8,8 @@ from typing import Any
 from fast.encoding import Encoding as Encoding
 from fast.environments.base import ENVIRONMENTS as ENVIRONMENTS
 from fast.environments.base import AbstractEnvironment as AbstractEnvironment
+from fast.environments.base import feature_count as feature_count
+from fast.environments.base import feature_norm as feature_norm
 from fast.environments.bits import BitEnvironment as BitEnvironment
 from fast.environments.graphs import GraphEnvironment as GraphEnvironment
 from fast.environments.grid import GridEnvironment as GridEnvironment
@@ -15,7 +17,6 @@ from fast.environments.hard_core import HardCoreEnvironment as HardCoreEnvironme
 from fast.environments.ising import IsingEnvironment as IsingEnvironment
 from fast.environments.ising import TorusEnvironment as TorusEnvironment
 from fast.environments.lines import LinesEnvironment as LinesEnvironment
-from fast.environments.loading import load_environment as load_environment
 from fast.environments.phylogeny import PhylogenyEnvironment as PhylogenyEnvironment
 from fast.environments.preference import PreferenceEnvironment as PreferenceEnvironment
 from fast.environments.random_walk import WalkEnvironment as WalkEnvironment
@@ -25,6 +26,7 @@ from fast.environments.structure import StructureEnvironment as StructureEnviron
 from fast.environments.tabular import TabularEnvironment as TabularEnvironment
 from fast.environments.variables import SelectionEnvironment as SelectionEnvironment
 from reference.errors import InputError, check_choice
+from reference.loading import load_object
 from reference.problems import Problem
 
 for module in iter_modules(__path__):
@@ -63,3 +65,32 @@ def make_environment(
         )
     environment: AbstractEnvironment[Any] = kind.from_problem(problem, **seen)
     return environment
+
+
+def load_environment(spec: str, problem: Problem[Any] | None) -> AbstractEnvironment[Any]:
+    """The environment named by `module:Name`, which may lie in the working directory.
+
+    It is an instance, or a class whose `from_problem` is called with the problem, if there is one.
+    Raises InputError if there is no such module or name, or it does not give an environment.
+    """
+    part = load_object(spec, "environment", "fast.environments:GridEnvironment")
+    if hasattr(part, "from_problem") and not isinstance(part, AbstractEnvironment):
+        if problem is None:
+            raise InputError(
+                f"{spec!r} is made from a problem, but none is named: add --problem "
+                "my_module:MyProblem, or name an instance"
+            )
+        try:
+            part = part.from_problem(problem)
+        except (AttributeError, TypeError) as error:
+            raise InputError(
+                f"{spec!r}: from_problem does not make an environment of the problem "
+                f"{type(problem).__name__} ({error}): give the problem that it is written for, and "
+                "define every method of AbstractEnvironment"
+            ) from error
+    if not isinstance(part, AbstractEnvironment):
+        raise InputError(
+            f"{spec!r} gives {part!r}, but must give an AbstractEnvironment: name an instance, or "
+            "a class with the class method from_problem(problem)"
+        )
+    return part

@@ -13,8 +13,7 @@ import optax
 
 from fast.balance.steps import evaluate
 from fast.dynamics.perceptron import Perceptron
-from fast.environments import AbstractEnvironment
-from fast.environments.features import feature_count
+from fast.environments import AbstractEnvironment, feature_count
 from fast.policies.backward import LearnedBackward
 from fast.policies.policy import Policy
 from fast.sampling.forward import sample_trajectories

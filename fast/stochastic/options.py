@@ -7,8 +7,7 @@ from jaxtyping import PRNGKeyArray
 
 from fast.balance.losses import TrajectoryBalance
 from fast.dynamics.base import DynamicsOptions
-from fast.environments import AbstractEnvironment
-from fast.environments.features import feature_count
+from fast.environments import AbstractEnvironment, feature_count
 from fast.stochastic.densities import covariance_factor, mean_vector
 from fast.stochastic.policy import StochasticPolicy
 from fast.training.compose import TrainConfig

@@ -14,8 +14,7 @@ from fast.dynamics.base import DynamicsOptions
 from fast.dynamics.head import WithHead
 from fast.dynamics.own import OwnDynamics, check_network
 from fast.dynamics.state_table import StateTable
-from fast.environments import AbstractEnvironment
-from fast.environments.features import feature_count
+from fast.environments import AbstractEnvironment, feature_count
 from fast.parts import name_of_part
 from fast.policies.backward import BackwardOptions, LearnedBackward
 from fast.policies.policy import AnyPolicy, Policy, count_parameters

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from fast.dynamics.markov import Uniform
-from fast.environments.features import feature_norm
+from fast.environments import feature_norm
 from fast.parts import DYNAMICS
 from fast.policies.backward import UniformBackward
 from fast.policies.policy import Policy

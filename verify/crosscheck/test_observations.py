@@ -20,10 +20,12 @@ from fast.environments import (
     Encoding,
     TabularEnvironment,
     WalkEnvironment,
+    feature_count,
+    feature_norm,
     make_environment,
 )
+from fast.environments.base import SAMPLES
 from fast.environments.encodings import encode_numbers, first_of_block, last_letters
-from fast.environments.features import SAMPLES, feature_count, feature_norm
 from fast.laws.enumeration import enumerate_environment
 from fast.training.compose import configure
 from reference import enumerate_dag
@@ -296,7 +298,7 @@ def test_a_code_of_time_that_no_environment_knows_is_refused() -> None:
 
 @pytest.mark.long
 @pytest.mark.crosscheck(
-    "fast.environments.features.feature_count", "fast.environments.features.feature_norm"
+    "fast.environments.base.feature_count", "fast.environments.base.feature_norm"
 )
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_the_typical_length_is_that_over_all_terminal_states(name: str) -> None:

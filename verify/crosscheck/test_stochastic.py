@@ -17,8 +17,7 @@ from scipy import stats
 from scipy.special import log_softmax, logsumexp
 
 from fast.balance.losses import tb_residuals
-from fast.environments import AbstractEnvironment, make_environment
-from fast.environments.features import feature_count
+from fast.environments import AbstractEnvironment, feature_count, make_environment
 from fast.laws.enumeration import Enumeration, Floats, enumerate_environment
 from fast.laws.paths import rollout
 from fast.laws.terminal_law import sampled_law
