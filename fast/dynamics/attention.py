@@ -112,5 +112,4 @@ class AttentionOptions(BlockOptions):
     name: ClassVar[str] = "attention"
 
     def alone(self, features: int, norm: Norm, horizon: int, *, key: PRNGKeyArray) -> Attention:
-        """The attention itself."""
         return Attention(features, self.latent_size, horizon, norm=norm, heads=self.heads, key=key)

@@ -316,7 +316,6 @@ class GCNOptions(DynamicsOptions[Network]):
     def build(
         self, environment: AbstractEnvironment[Any], outputs: int, width: int, *, key: PRNGKeyArray
     ) -> GCNNetwork:
-        """The network."""
         return GCNNetwork(graphs_of(environment), width, marks=self.marks, key=key)
 
 
@@ -334,5 +333,4 @@ class TemporalGCNOptions(DynamicsOptions[Network]):
     def build(
         self, environment: AbstractEnvironment[Any], outputs: int, width: int, *, key: PRNGKeyArray
     ) -> TemporalGCNNetwork:
-        """The network."""
         return TemporalGCNNetwork(graphs_of(environment), width, gate=self.gate, key=key)

@@ -56,5 +56,4 @@ class MarkovOptions(HeadOptions):
     is_markovian = True
 
     def cell(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> Markov:
-        """The features."""
         return Markov(feature_count(environment))

@@ -60,7 +60,6 @@ class OwnDynamics(CellOptions):
         return network
 
     def unit(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> Network:
-        """The user's cell."""
         return self._called(environment, self.latent_size, 0, key)
 
     def build(

@@ -79,6 +79,5 @@ class RNNOptions(CellOptions):
     """The paper's, which is linear, or Elman's."""
 
     def unit(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> RNN:
-        """The recurrence."""
         features = feature_count(environment)
         return RNN(features, self.latent_size, activation=self.activation, key=key)

@@ -122,7 +122,6 @@ class SelfReferential(AbstractDynamics[Float[Array, "*batch heads rows d_head"]]
 
 
 def _product(matrix: Float[Array, "*batch rows d"], x: Float[Array, "*batch d"]) -> Array:
-    """The matrix times the vector."""
     return (matrix * x[..., None, :]).sum(-1)
 
 
@@ -138,7 +137,6 @@ class SelfReferentialOptions(BlockOptions):
     def alone(
         self, features: int, norm: Norm, horizon: int, *, key: PRNGKeyArray
     ) -> SelfReferential:
-        """The matrix without slow weights."""
         return SelfReferential(
             features, self.latent_size, norm=norm, heads=self.heads, link=self.link, key=key
         )

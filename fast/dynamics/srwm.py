@@ -66,16 +66,11 @@ class SRWM(AbstractDynamics[LatentMatrix]):
         rotation: "planes" is R of incommensurable angles in the coordinate planes (j, j + d/2),
             "haar" the same in a fixed, uniformly drawn basis, R = Q' B Q (with the link
             "identity" a change of parameters), and "none" is R = I, the paper's ablation.
-        angle_scale: all angles of the rotation are multiplied by it; they are up to a full turn.
-        link: `zeta`, per head.
-        start: "rank-one" for `W_o = a_o b_o^T`, as printed, or "full" rank, as in Irie et al.
-        write_key: the vector of the outer product: "q" as printed, or "k", the key that is read,
-            as in the delta rule.
         erase: "before" if the old value is read before the rotation, `W_{t-1} zeta(k)` as printed,
             or "after" it, `W_{t-1} R zeta(k)`. Only "after" with write_key "k" is stable, as then
             `W_t = W_{t-1} R (I - sigmoid(beta) zeta(k) zeta(k)') + ...` never lengthens `W`; as
             printed, `W` can grow exponentially.
-        normalize: true if `y_t` is divided by its root mean square; not in the paper.
+        angle_scale, link, start, write_key, normalize: as in `SRWMOptions`; `zeta` is per head.
 
     Raises:
         InputError: if the size does not divide into heads, or a head's into planes, or the horizon
@@ -265,7 +260,6 @@ class SRWMOptions(BlockOptions):
             require(self, name, 0 < getattr(self, name) < float("inf"), "be positive and finite")
 
     def alone(self, features: int, norm: Norm, horizon: int, *, key: PRNGKeyArray) -> SRWM:
-        """The matrix with slow weights."""
         options = dict(vars(self))
         size = options.pop("latent_size")
         return SRWM(features, size, horizon, norm=norm, key=key, **options)

@@ -138,7 +138,6 @@ class Report:
 
 
 def _figures(column: dict[str, Any]) -> Figures:
-    """Figures from plain data."""
     values = dict(column)
     for name in ("tv", "fcs", "log_z"):
         values[name] = column[name] and Estimate(**column[name])
