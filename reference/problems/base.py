@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import islice
 from random import Random
-from types import MappingProxyType
+from types import FunctionType, MappingProxyType
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from reference.arguments import checked
@@ -50,6 +50,8 @@ NONE: Mapping[str, Any] = MappingProxyType({})
 # What defines a target; and what is said of it, each with the methods that it may be made of.
 DEFINING = ("initial", "children", "reward", "log_reward")
 SAID = {"log_z": ("z", "law"), "sample": ("law",), "quantity_means": (), "log_mass_bound": ()}
+# Methods that neither is made of.
+ASIDE = {*SAID, "z", "law", "parents", "quantities", "indicators", "mode", "best"}
 
 MAX_NODES = 2_000_000
 # Limit of an enumeration, and the number of states between checks of clock and memory.
@@ -134,19 +136,27 @@ def check_inherited(problem: Any) -> None:
     """Checks that a user's subclass of a problem here inherits nothing that is of another target.
 
     Raises:
-        InputError: if it changes the target, and not what is said of it.
+        InputError: if it changes the target, or a method that it may be made of, and not what is
+            said of it.
     """
     kind = kind_of_problem(problem)
     ours = [base for base in kind.__mro__ if base.__module__.startswith("reference.")]
     own = {name for base in kind.__mro__ if base not in ours for name in vars(base)}
-    changed = [name for name in DEFINING if name in own and any(name in vars(x) for x in ours)]
+    methods = (FunctionType, property, cached_property)
+    read = {
+        name
+        for base in ours
+        for name, member in vars(base).items()
+        if name in DEFINING or (isinstance(member, methods) and not name.startswith("__"))
+    }
+    changed = sorted(own & read - ASIDE)
     kept = [name for name, parts in SAID.items() if own.isdisjoint((name, *parts))]
     kept = [name for name in kept if getattr(problem, name, None) is not None]
     if changed and kept:
         raise InputError(
             f"{kind.__name__} has {' and '.join(changed)} of its own, but {' and '.join(kept)} of "
-            f"{ours[0].__name__}, for which the target is another: define these too, or set them "
-            f"to None ({kept[0]} = None)"
+            f"{ours[0].__name__}, for which the target is, or may be, another: define these too, "
+            f"or set them to None ({kept[0]} = None)"
         )
 
 

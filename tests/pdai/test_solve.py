@@ -37,7 +37,7 @@ from reference.loading import name_of
 from reference.marginals import marginal
 from reference.metrics import normalize, total_variation
 from reference.policies import BackwardPolicy, ForwardPolicy
-from reference.problems import Grid, Ising, SyntheticSequences
+from reference.problems import Grid, HardCore, Ising, SyntheticSequences
 from reference.problems.base import enumerate_dag, enumerate_rewards
 from reference.problems.closed_form import Enclosure
 from reference.problems.grid import Cell
@@ -361,6 +361,11 @@ test_bad_input_in_python = refuses(
     (
         lambda: solve(type("Other", (Sets,), {"reward": lambda s, x: 1 + x.members[0]}).random()),
         "Other has reward of its own, but log_z and sample of Sets, for which the target is",
+    ),
+    (
+        # With `max_states=3`, TV of the right sampler was at least 0.92.
+        lambda: solve(type("Walls", (HardCore,), {"choices": lambda *_: (0,)}).minimal()),
+        "Walls has choices of its own, but log_z and sample and quantity_means of HardCore",
     ),
     # Though nothing is trained.
     (lambda: pdai.sampler("lines", stps=100), "no option 'stps'"),
