@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from run import Process
-from tasks import TASKS, BitTask, Task
+from tasks import TASKS, BitTask, IsingTask, Task
 
 from benchmarks.certify.cases import six6_task
 from benchmarks.harness import Spread, Table, machine, parser
@@ -23,11 +23,14 @@ from pdai.goal import first_steps
 
 # num_envs of the scripts of gfnx, and batch_size of those of torchgfn.
 BATCH, PEERS = 16, ("gfnx", "torchgfn")
+# The default of the task here.
+COUPLING = 0.4
 
 
 def tasks() -> dict[str, tuple[Task, dict[str, object]]]:
     """Each task as the others have it, and its options here."""
     options = {"task": "bits", "length": 16, "word": 4}
+    torus = {"rows": 3, "columns": 3, "coupling": COUPLING}
     ours = configure(**options).task.make_problem()
     modes = tuple(tuple(map(int, mode)) for mode in ours.modes)
     bits = BitTask(4, 4, modes, float(ours.exponent))
@@ -36,6 +39,7 @@ def tasks() -> dict[str, tuple[Task, dict[str, object]]]:
         "hypergrid 8^4": (TASKS["hypergrid 8^4"], {"task": "grid", "side": 8, "dimension": 4}),
         "SIX6, left to right": (six6_task(), {"task": "six6", "build": "append"}),
         "bits 16, words of 4": (bits, options),
+        "Ising, torus 3^2": (IsingTask(3, COUPLING), {"task": "torus", **torus}),
     }
 
 
