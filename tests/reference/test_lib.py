@@ -1,8 +1,9 @@
-"""The models of `verify/lib`: what their arithmetic gives by hand, and what they refuse."""
+"""The models and compilation of `verify/lib`: what they give by hand, and what they refuse."""
 
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from reference import FLOAT64, RATIONAL, TooLargeError, marginal, pointed_dag
 from reference.expressivity.aliasing import TiedPolicies
 from reference.problems import Lines
 from reference.problems.graphs import EdgeAddition, graph
+from tests.command_lines import python
 from tests.refusals import refused, refuses, whole
 from verify.lib.attainable import Interval, attainable
 from verify.lib.gnn import Memory, PrintedTemporalDegree, TemporalDegree, symmetries, wl_policies
@@ -263,3 +265,31 @@ TOO_LARGE: list[Case] = [
 
 test_a_mistake_is_refused_in_these_words = refuses(whole, *REFUSED)
 test_what_is_too_large_is_refused_in_these_words = refuses(whole, *TOO_LARGE, kind=TooLargeError)
+
+
+# Compiles programs; says how many memory maps they take, and how many remain when forgotten: if
+# they take more than is allowed, and, the control, if they take less.
+COUNTS = """
+import jax, jax.numpy as jnp
+from pathlib import Path
+from verify.lib import compilation
+
+def maps():
+    return Path("/proc/self/maps").read_bytes().count(b"\\n")
+
+jnp.ones(3).block_until_ready()
+before = maps()
+kept = [jax.jit(lambda x, i=i: x * i + 1) for i in range(60)]
+[function(jnp.ones(3)) for function in kept]
+print(maps() - before)
+for above in (100.0, 0.0):
+    compilation.forget_programs(above)
+    print(maps() - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").is_file(), reason="only Linux tells memory maps")
+def test_programs_are_forgotten_where_they_take_too_much_and_kept_where_not() -> None:
+    compiled, kept, left = map(int, python("-c", COUNTS).stdout.split())
+    assert kept == compiled > 100
+    assert left < 100

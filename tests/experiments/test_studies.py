@@ -1,0 +1,231 @@
+"""Studies of forgetting and credit: settings, stored floors and prices, what is decided early."""
+
+import json
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fast.checking.environment import check_environment
+from fast.training.compose import TrainConfig, configure
+from pdai.experiments import EXPERIMENTS, price
+from pdai.experiments.definitions import define
+from pdai.experiments.floors import Floors, floors, observation, settings, store
+from pdai.experiments.minimisers import LOSSES
+from pdai.experiments.minors import least_distance
+from reference import InputError, enumerate_dag, enumerate_rewards
+from reference.certificates.betting import Interval
+from reference.problems import SyntheticSequences
+
+DIAL = settings()
+STORED = define("study:aliasing").bounds
+FLOORS = ("least TV without memory", "least TV with memory")
+
+
+def small(coarse: int) -> TrainConfig:
+    return DIAL["grid, every cell"].changed(side=4, coarse=coarse)
+
+
+def stored(row: str) -> Floors:
+    return Floors(*(Interval(*STORED[name][row]) for name in FLOORS))
+
+
+@pytest.mark.parametrize("row", DIAL)
+def test_the_reference_sees_what_networks_see(row: str) -> None:
+    config = DIAL[row]
+    problem, observe = config.problem(), observation(config)
+    environment = config.task.make_environment(problem, 10_000)
+    dag = enumerate_dag(problem)
+    seen = {observe(dag.labels[u]) for u, out in enumerate(dag.out_edges) if out}
+    report = check_environment(problem, environment)
+    assert report.observations == len(seen)
+    assert (report.observations == report.inner_states) == (
+        row in ("grid, every cell", "bits, all 8")
+    )
+
+
+def test_the_rows_of_the_experiment_have_all_models_and_floors() -> None:
+    experiment = define("study:aliasing")
+    assert experiment.rows == tuple(DIAL)
+    for cell in experiment.cells:
+        assert cell.config is not None
+        assert cell.config.task == DIAL[cell.row].task  # type: ignore[union-attr]
+    for rows in experiment.bounds.values():
+        assert set(rows) == set(DIAL)
+
+
+@pytest.mark.long
+def test_floors_fall_with_memory_and_rise_with_the_dial() -> None:
+    bounds = [floors(small(coarse), 2, 20) for coarse in (1, 2, 4)]
+    assert bounds[0] == Floors(Interval(0, 0), Interval(0, 0))
+    for one in bounds[1:]:
+        assert 0 < one.markovian.low < one.markovian.high
+        assert one.with_memory.low == 0 < one.with_memory.high < one.markovian.high
+    assert bounds[1].markovian.high < bounds[2].markovian.low
+
+
+@pytest.mark.long
+def test_of_strings_memory_brings_back_all_letters_but_no_letter() -> None:
+    last, none = (floors(DIAL["bits, all 8"].changed(last=k), 2) for k in (3, 0))
+    assert last.with_memory == Interval(0, 0)
+    assert 0 < last.markovian.low < last.markovian.high < none.markovian.low
+    # Control: where nothing but the length is seen, there is nothing to remember.
+    assert none.with_memory.high == pytest.approx(none.markovian.high, abs=1e-4)
+
+
+@pytest.mark.long
+def test_the_stored_floors_are_those_that_are_computed() -> None:
+    for row in ("grid, every cell", "bits, all 8", "bits, last 4"):
+        # What a search or a solver ends with may differ in the last digits between machines.
+        for made, one in zip(floors(DIAL[row]), stored(row), strict=True):
+            assert made == pytest.approx(one, abs=1e-4)
+    for row in DIAL:
+        for interval in stored(row):
+            assert 0 <= interval.low <= interval.high <= 1
+    # Control: another setting has other floors.
+    other = floors(DIAL["bits, last 4"]).markovian
+    assert other != pytest.approx(stored("bits, last 2").markovian, abs=1e-2)
+
+
+def test_floors_survive_being_written_and_other_files_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "floors.json"
+    monkeypatch.setattr(
+        "pdai.experiments.floors.settings", lambda: {"bits, all 8": DIAL["bits, all 8"]}
+    )
+    store(path)
+    monkeypatch.setattr("pdai.experiments.definitions.FLOORS", path)
+    # The other rows are not in the file.
+    assert define("study:aliasing").bounds == {
+        "least TV without memory": {"bits, all 8": (0, 0)},
+        "least TV with memory": {"bits, all 8": (0, 0)},
+        "maximum likelihood without memory": {"bits, all 8": (0, 0)},
+        "least loss without memory": {"bits, all 8": (0, 0)},
+    }
+    for text in ("[]", "{", json.dumps({"one": {"markovian": [0, 1]}})):
+        path.write_text(text)
+        with pytest.raises(InputError, match="holds no floors"):
+            define("study:aliasing")
+
+
+ROWS = settings(price.LABEL)
+PAGE = price.PAGE.read_text()
+
+
+def test_the_page_has_the_stored_numbers_of_every_row() -> None:
+    lines = price.lines()
+    assert [line.row for line in lines] == list(ROWS)
+    assert price.page(PAGE, lines) == PAGE
+    # Control: another number changes the page.
+    one = lines[0]._replace(trained=lines[1].trained)
+    assert price.page(PAGE, [one, *lines[1:]]) != PAGE
+
+
+def test_no_minimum_is_below_the_floor_and_seeing_more_never_raises_it() -> None:
+    lines = {line.row: line.price for line in price.lines()}
+    for made in lines.values():
+        assert 0 <= made.floor.low <= made.floor.high
+        for loss in LOSSES:
+            ends, _ = made.minima[loss]
+            assert made.floor.high <= ends.high + 1e-6
+        assert made.with_memory.high <= made.floor.high
+    for row, least in [("bits, last {}", 1), ("SIX6, last {}", 0)]:
+        chain = [lines[row.format(k)] for k in range(least, 8)]
+        assert sorted(chain, key=lambda made: made.parameters) == chain
+        for ends in ("low", "high"):
+            values = [getattr(made.floor, ends) for made in chain]
+            assert sorted(values, reverse=True) == values
+        assert chain[-1].floor == Interval(0, 0)
+    # The table of order k, in closed form.
+    likelihood = [lines[f"SIX6, last {k}"].minima["likelihood"][0].high for k in range(8)]
+    assert likelihood == pytest.approx(
+        [0.353, 0.270, 0.225, 0.193, 0.173, 0.148, 0.117, 0], abs=5e-4
+    )
+
+
+@pytest.mark.long
+def test_a_row_that_is_computed_again_is_what_is_stored(tmp_path: Path) -> None:
+    path, row = tmp_path / "prices.json", "bits, last 6"
+    price.store([row], path)
+    again = price.Price(*json.loads(path.read_text())[row].values())
+    stored = {line.row: line.price for line in price.lines()}[row]
+    assert again.parameters == stored.parameters
+    # The end of a search or a solver may differ in the last digits between machines.
+    assert again.floor == pytest.approx(stored.floor, abs=1e-4)
+    for loss in LOSSES:
+        ends, is_proved = again.minima[loss]
+        assert is_proved
+        assert ends == pytest.approx(stored.minima[loss][0], abs=2e-6)
+
+
+def test_other_files_and_rows_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "prices.json"
+    for text in ("[]", "{", json.dumps({"bits, last 1": {"floor": [0, 1]}})):
+        path.write_text(text)
+        with pytest.raises(InputError, match="holds no prices"):
+            price.lines(path)
+    with pytest.raises(InputError, match="row of study:forgetting"):
+        price.store(["bits, last 9"], path)
+
+
+def syn(**options: Any) -> Any:
+    return configure("syn", letters=4, **options).problem()
+
+
+def law_of(problem: Any) -> dict[str, Fraction]:
+    dag = enumerate_dag(problem)
+    rewards = enumerate_rewards(problem, dag)
+    return {dag.labels[x]: r / sum(rewards) for x, r in zip(dag.terminals, rewards, strict=True)}
+
+
+def test_the_reward_is_that_of_the_first_letters_whatever_the_length() -> None:
+    short, long = syn(length=2), syn(length=5, decisive=2)
+    rewards = {x: long.reward(x) for x in map("".join, product("abcd", repeat=5))}
+    assert all(reward == short.reward(x[:2]) for x, reward in rewards.items())
+    assert len(set(rewards.values())) > 4
+    # Control: by default it depends on all letters.
+    assert syn(length=3).reward("aaa") != syn(length=3).reward("aad")
+
+
+def test_by_default_the_problem_is_what_it_was() -> None:
+    made = syn(length=5)
+    expected = SyntheticSequences.random(5, 4, "append", 0)
+    assert (made.u, made.v) == (expected.u, expected.v)
+    same = syn(length=5, decisive=5)
+    assert (same.u, same.v) == (expected.u, expected.v)
+
+
+@pytest.mark.parametrize("decisive", [0, -1, 6])
+def test_no_letter_and_more_than_there_are_are_refused(decisive: int) -> None:
+    with pytest.raises(
+        InputError, match=f"decisive is {decisive}, but must be .*at (least 1|most 5)"
+    ):
+        configure("syn", length=5, decisive=decisive)
+
+
+def test_what_is_hidden_can_be_sampled_and_its_flows_cannot_be_balanced() -> None:
+    law = law_of(syn(length=3, decisive=2))
+    # No minor tells the law from those of policies that see the length and one letter, or none.
+    assert least_distance(law, 1) == least_distance(law, 0) == 0
+    # Control: the sum of the same terms is no such law.
+    assert least_distance(law_of(syn(length=3, decisive=2, form="sum")), 0) > 0
+    # After two letters of which the last is seen, the flow depends on the first.
+    flows = [sum(p for x, p in law.items() if x.startswith(two)) for two in ("ad", "dd")]
+    assert flows[0] != flows[1]
+    # Control: with one decisive letter it does not depend on what comes after.
+    idle = law_of(syn(length=3, decisive=1))
+    assert len({sum(p for x, p in idle.items() if x.startswith(two)) for two in ("ad", "aa")}) == 1
+
+
+def test_rows_are_the_lengths_seen_and_hidden_with_the_loss_that_has_flows() -> None:
+    experiment = EXPERIMENTS["study:credit"]
+    assert len(experiment.rows) == 2 * len((3, 5, 7))
+    for cell in experiment.cells:
+        config: Any = cell.config
+        assert f"{config.task.length} letters" in cell.row
+        assert config.loss.needs_flow
+        assert config.task.decisive == 2
+        assert (config.task.last == 1) == cell.row.endswith("last one seen")
