@@ -127,6 +127,11 @@ DIAMOND = written("o: a b, a: c, b: c, c: x y", x=1, y=2)
 EXIT = written("o: a b, a: c y, b: c, c: x", x=1, y=1)
 SHORTCUT = written("o: a b c, a: c, b: c y, c: x y", x=2, y=1)
 TWO_STOREYS = written("o: a b, a: c, b: c, c: d e, d: x y, e: y", x=3, y=1)
+# Rewards that are clipped where small numbers are feared, 78 nats apart.
+STEEP = WrittenProblem(
+    {"o": ("x", "y", "z"), "x": (), "y": (), "z": ()},
+    {"x": Fraction(1, 10**17), "y": Fraction(1), "z": Fraction(10**17)},
+)
 # Every state has an action of its own to stop, as in graphs, sets and grids.
 STOPS = written("o: p a b, a: q c, b: r c, c: s", p=1, q=2, r=3, s=4)
 

@@ -19,7 +19,14 @@ from fast.checking.expected_loss import (
     take,
     training_gradient,
 )
-from fast.checking.instances import Instance, all_trajectories, describe, small_instances
+from fast.checking.instances import (
+    STEEP,
+    Instance,
+    all_trajectories,
+    describe,
+    make_instance,
+    small_instances,
+)
 from fast.checking.landscape import Landscape
 from fast.checking.search import SPURIOUS, Minimum, clearest, search
 from fast.checking.tabular_policy import BackwardKind, balanced_sampler, perturbed
@@ -147,8 +154,9 @@ def check_loss(
         loss: the loss.
         backward: the kind of `p_B`: uniform; learned from the state; or learned from the lifted
             state, with a soft-max over the parents of the state alone.
-        instances: other lifts than `small_instances()`, tried in this order: the first spurious
-            minimum becomes the counterexample.
+        instances: other lifts than `small_instances()`, and than one of extreme rewards for the
+            first two checks; tried in this order: the first spurious minimum becomes the
+            counterexample.
         starts: searches per instance.
         seed: the seed of all random numbers.
         seconds: after this time no further lift is begun, but one is always tried.
@@ -175,11 +183,18 @@ def check_loss(
             "policies only: give one without memory"
         )
     with jax.enable_x64(True):
-        return _report(loss, backward, chosen, starts, seed, time.monotonic() + seconds)
+        steep = make_instance("steep rewards", STEEP) if instances is None else None
+        return _report(loss, backward, chosen, starts, seed, time.monotonic() + seconds, steep)
 
 
 def _report(
-    loss: Loss, backward: BackwardKind, chosen: list[Instance], starts: int, seed: int, end: float
+    loss: Loss,
+    backward: BackwardKind,
+    chosen: list[Instance],
+    starts: int,
+    seed: int,
+    end: float,
+    steep: Instance | None,
 ) -> LossReport:
     values, slopes, errors = [], [], []
     minima: list[Minimum] = []
@@ -208,6 +223,13 @@ def _report(
         if clear is not None:
             spurious[instance.name] = sum(each.is_spurious for each in ends)
             example = example or counterexample(landscape, clear)
+    if steep is not None:
+        # Its rewards are too far apart for a search.
+        landscape = Landscape(loss, steep, backward)
+        noise = np.random.default_rng(3).normal(size=len(landscape.balanced))
+        scale = max(1.0, abs(landscape.graded(landscape.balanced + noise)[0]))
+        values.append(_balanced_loss(loss, landscape) / scale)
+        slopes.append(landscape.slope / scale)
     reached = [each for each in minima if each.has_no_loss]
     return LossReport(
         loss=loss,

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import pytest
 
 from fast.balance.flow_matching import FlowMatching
-from fast.balance.loss import Loss, TrajectoryLoss, log_ratio
+from fast.balance.loss import Loss, TrajectoryLoss, log_path_ratio, log_ratio
 from fast.balance.losses import (
     DetailedBalance,
     LogVariance,
@@ -118,6 +118,22 @@ def test_control_a_loss_without_p_b_is_wrong_where_there_are_several_ways() -> N
     # R = (1, 2), and x is reached in two ways.
     assert counterexample.law == {"x": Fraction(1, 2), "y": Fraction(1, 2)}
     assert counterexample.target == {"x": Fraction(1, 3), "y": Fraction(2, 3)}
+
+
+@dataclass(frozen=True)
+class Clips(TrajectoryLoss):
+    """Trajectory balance with `log R` between two bounds, as of a reward with a floor."""
+
+    learns_log_z = True
+
+    def value(self, steps: Steps, log_z: Any, key: Any) -> Any:
+        return jnp.mean((log_z + log_path_ratio(steps) - steps.log_reward.clip(-20, 80)) ** 2)
+
+
+def test_control_a_loss_that_clips_extreme_rewards_is_seen() -> None:
+    report = check_loss(Clips(), starts=2, seconds=0)
+    assert (report.reached, report.spurious_minima) == (2, {})
+    assert report.faults == ["is not at a minimum where the law is right"]
 
 
 @pytest.mark.parametrize("loss", [TrajectoryBalance(), DetailedBalance()])
