@@ -89,6 +89,10 @@ TOGETHER = (
     "the values that stand out are chosen from the first half of the samples; their intervals are "
     "from the other, and hold all together at the level"
 )
+COUNTED = (
+    "the law is a Counter, whose counts are taken for exact weights: if they count draws of the "
+    "target, the distance is to those draws, and not to the target"
+)
 # Independent draws with so many values do not have each of them equally often.
 MANY = 50
 # A width of log Z that is only rounding is not worth a note, in nats.
@@ -168,6 +172,8 @@ def certificate_of(what: Any, problem: Any, options: CertifyOptions) -> Certific
         unused.append(f"{filled} there: the law is that of the smooth circuit")
     if isinstance(problem, ListedLaw):
         unused += two_spellings(problem.weights)
+    if any(isinstance(law, Counter) for law in (options.law, options.weights)):
+        unused.append(COUNTED)
     return replace(made, name=source.name, notes=[*made.notes, *source.notes, *ordering, *unused])
 
 
