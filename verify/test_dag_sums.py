@@ -1,4 +1,4 @@
-"""dag-sums: the sum over all DAGs by sinks, on all weights of small graphs, and beyond."""
+"""dag-sums, dag-marginals: sums over all DAGs by sinks; from them edges, ancestors and layers."""
 
 import math
 from functools import cached_property
@@ -12,11 +12,15 @@ from verify.lib.all_dags import (
     COUNTS,
     all_dags,
     by_layers,
+    enumerated,
+    has_edge,
+    has_path,
     is_acyclic,
     ones,
     random_weights,
     units,
     weighted,
+    without_edge,
 )
 from verify.lib.scopes import Scope
 
@@ -85,3 +89,84 @@ def test_one_weight_changed_by_one_is_seen_by_both_recursions() -> None:
     row = (*weights[2][:9], weights[2][9] + 1, *weights[2][10:])
     other = (*weights[:2], row, *weights[3:])
     assert DagSums(weights).total < DagSums(other).total == by_layers(other)
+
+
+@pytest.mark.claim("dag-marginals")
+def test_ancestors_of_every_choice_of_families(scope: Any) -> None:
+    for nodes in range(1, 5):
+        pairs = [(u, v) for u in range(nodes) for v in range(nodes)]
+        for parents, weights in units(nodes):
+            ancestors = DagSums(weights).ancestors
+            # In a graph with a cycle there is nothing to be found, nor an end to looking for it.
+            acyclic = is_acyclic(parents)
+            assert all(ancestors[u][v] == (acyclic and has_path(parents, u, v)) for u, v in pairs)
+    scope("ancestors for all weights up to 4 nodes")
+
+
+@pytest.mark.claim("dag-marginals")
+def test_edges_and_ancestors_are_those_enumerated(scope: Any) -> None:
+    for nodes in (2, 3, 4, 5):
+        weights = random_weights(nodes, seed=nodes, least=nodes % 2)
+        sums = DagSums(weights)
+        assert sums.edges == enumerated(weights, has_edge)
+        assert sums.ancestors == enumerated(weights, has_path)
+    scope("edges and ancestors on random weights, enumerated up to 5")
+
+
+@pytest.mark.claim("dag-marginals")
+def test_beyond_enumeration_edges_are_what_another_recursion_loses_without_them(scope: Any) -> None:
+    for nodes in (6, 7):
+        weights = random_weights(nodes, seed=nodes)
+        sums = DagSums(weights)
+        for u, v in ((0, 1), (nodes - 1, 2), (3, nodes - 2)):
+            assert sums.edges[u][v] == sums.total - by_layers(without_edge(weights, u, v))
+        for u in range(nodes):
+            assert sums.ancestors[u][u] == sums.total
+            for v in range(nodes):
+                assert sums.edges[u][v] <= sums.ancestors[u][v] <= sums.total
+    scope("edges against another recursion with 6 and 7")
+
+
+@pytest.mark.claim("dag-marginals")
+def test_what_may_follow_is_shared_among_the_next_layers(scope: Any) -> None:
+    for nodes in (3, 4, 5):
+        sums = DagSums(random_weights(nodes, seed=nodes))
+        full = 2**nodes - 1
+        for placed in range(full):
+            for last in range(1, placed + 1) if placed else (0,):
+                if last & ~placed:
+                    continue
+                ways = sum(
+                    sums.after(placed | layer, layer)
+                    * math.prod(
+                        sums.attached(v, placed, last) for v in range(nodes) if layer >> v & 1
+                    )
+                    for layer in range(1, full + 1)
+                    if not layer & placed
+                )
+                assert ways == (sums.after(placed, last) if placed else sums.total)
+    scope("all pairs of placed nodes and last layer up to 5")
+
+
+@pytest.mark.control("dag-marginals")
+def test_families_by_themselves_have_other_edges() -> None:
+    # Of two nodes, each edge is in one of three graphs, but in half of the families.
+    sums = DagSums(ones(2))
+    assert (sums.edges[0][1], sums.total) == (1, 3)
+    assert sum(DagSums(ones(2)).weights[1]) == 2
+
+
+@pytest.mark.control("dag-marginals")
+def test_what_follows_without_a_parent_in_the_last_layer_is_too_much() -> None:
+    class Free(DagSums):
+        """Takes for the descendants of a node all that may follow it."""
+
+        def after(self, placed: int, last: int) -> int:
+            """`H(U)` for `G(U, L)`."""
+            return self.above[placed]
+
+    weights = random_weights(3, seed=1)
+    assert (
+        Free(weights).ancestors[0][0] > DagSums(weights).ancestors[0][0] == DagSums(weights).total
+    )
+    assert DagSums(weights).total == sum(weight for _, weight in weighted(weights))
