@@ -29,6 +29,8 @@ from reference.user_code import (
     AskTwice,
     Growth,
     Of,
+    asked_again,
+    called,
     digits_lost,
     exact,
     holds_float,
@@ -56,6 +58,8 @@ ASIDE = {*SAID, "z", "law", "parents", "quantities", "indicators", "mode", "best
 MAX_NODES = 2_000_000
 # Limit of an enumeration, and the number of states between checks of clock and memory.
 MAX_SECONDS, LOOKED = 600.0, 1_024
+# How often the initial state is asked for: one of two at random is the same with 2^-19.
+SAME = 20
 # The number of states whose children are met once more.
 MET_AGAIN = 1_000
 # A lower bound of the bytes of a state in Python: its label, its number and its children.
@@ -111,7 +115,7 @@ def check_members(problem: object, *, with_reward: bool = True) -> None:
         )
     has = "a problem has initial, children(state) and reward(terminal) or log_reward(terminal)"
     for member in ("initial", "children"):
-        if not hasattr(problem, member):
+        if not called(kind, member, lambda: hasattr(problem, member)):  # noqa: B023
             raise InputError(f"{shown(problem)}, of type {kind}, has no member {member!r}: {has}")
     if hasattr(problem, "contexts"):
         raise InputError(choose_one(kind, map(str, problem.contexts)))
@@ -130,6 +134,11 @@ def check_members(problem: object, *, with_reward: bool = True) -> None:
         )
     for member in ("children", *rules):
         check_takes(f"{kind}: {member}", getattr(problem, member), 1)
+    first, *others = [problem.initial for _ in range(SAME)]  # type: ignore[attr-defined]
+    check_hashable("the initial state", first)
+    if not same_states([first] * len(others), others):
+        again = next((other for other in others if other != first), others[0])
+        raise asked_again(f"{kind}: initial", first, again)
 
 
 def check_inherited(problem: Any) -> None:

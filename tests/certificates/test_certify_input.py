@@ -312,6 +312,22 @@ def test_numbers_may_be_of_any_kind(given: Any) -> None:
     assert [options.level, *options.budget] == [pytest.approx(0.25), 2.5, 100_000, 2.5]
 
 
+@pytest.mark.parametrize(
+    ("starts", "words"),
+    [
+        (["a", "b"] * 99, "P: initial is '.', and asked again '.': the same question"),
+        ([], r"P: initial\(\) raises IndexError, pop from empty list"),
+    ],
+)
+def test_an_initial_state_is_the_same_again(starts: list[str], words: str) -> None:
+    """Of two at random, TV was 0 (exact), where it is 1/4."""
+    drawn = property(lambda _: starts.pop())
+    steps = {"initial": drawn, "children": lambda _, s: [s + "0", s + "1"] if len(s) < 4 else []}
+    problem = other(**steps, reward=lambda _, x: 3 if x[0] == "a" else 1)
+    with pytest.raises(InputError, match=words):
+        pdai.certify(half, problem)
+
+
 def test_numpy_may_have_been_told_to_raise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where exponentials underflow: outside of pdai, or by a module that it imports."""
     law, draws = {"a": 1, "b": 1}, ["a", "b", "b"] * 999
