@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from fast.dynamics.base import AbstractDynamics
-from fast.dynamics.gru import GRUOptions
+from fast.dynamics.cells import GRUOptions
 from fast.dynamics.head import Network, WithHead
 from fast.dynamics.markov import AbstractMarkovian
 from fast.dynamics.wrappers import CellOptions, Reset, Skip

@@ -10,7 +10,7 @@ import pdai
 from examples.min_gru import MinGRU
 from examples.transformer import Attention
 from fast.checking.dynamics import check_dynamics
-from fast.dynamics.gru import GRU
+from fast.dynamics.cells import GRU
 from fast.dynamics.head import WithHead
 from fast.dynamics.linear import Linear
 from fast.dynamics.markov import Markov

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fast.balance.losses import LogVariance
-from fast.dynamics.gru import GRUOptions
+from fast.dynamics.cells import GRUOptions
 from fast.parts import CHOICES, choose, option_names
 from fast.tasks import TASKS
 from fast.training.compose import FIXED, FORMAT, TrainConfig, configure, from_json, to_json

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from fast.balance.losses import LogVariance
-from fast.dynamics.gru import GRUOptions
+from fast.dynamics.cells import GRUOptions
 from fast.dynamics.srwm import SRWMOptions
 from fast.environments import make_environment
 from fast.measure.report import Report

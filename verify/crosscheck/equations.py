@@ -14,16 +14,13 @@ import numpy.typing as npt
 from fast.checking.tabular_policy import LiftedTable, MarkovTable
 from fast.dynamics.arc_scorer import AbstractScorer, ArcScorer
 from fast.dynamics.attention import Attention
+from fast.dynamics.cells import GRU, LSTM, RNN, MinGRU
 from fast.dynamics.graph_networks import EdgeScorer, GCNNetwork, TemporalGCNNetwork
-from fast.dynamics.gru import GRU
 from fast.dynamics.head import WithHead
 from fast.dynamics.in_context import StartsInContext
 from fast.dynamics.linear import Linear, LinearMarkov
-from fast.dynamics.lstm import LSTM
 from fast.dynamics.markov import Markov, Uniform
-from fast.dynamics.min_gru import MinGRU
 from fast.dynamics.residual import ResidualBlock
-from fast.dynamics.rnn import RNN
 from fast.dynamics.rotations import haar_bases, rotation_angles
 from fast.dynamics.self_reference import SelfReferential
 from fast.dynamics.srwm import SRWM

@@ -16,18 +16,15 @@ from jax import lax
 from fast.checking.tabular_policy import LiftedTable, MarkovTable
 from fast.dynamics.attention import Attention
 from fast.dynamics.base import AbstractDynamics
+from fast.dynamics.cells import GRU, LSTM, RNN, MinGRU
 from fast.dynamics.fast_weights import Matrix, Writes, delta_rule, linked
 from fast.dynamics.graph_networks import GCNNetwork, TemporalGCNNetwork
-from fast.dynamics.gru import GRU
 from fast.dynamics.head import WithHead
 from fast.dynamics.in_context import StartsInContext
 from fast.dynamics.linear import Linear, LinearMarkov
-from fast.dynamics.lstm import LSTM
 from fast.dynamics.markov import Markov, Uniform
-from fast.dynamics.min_gru import MinGRU
 from fast.dynamics.perceptron import Perceptron
 from fast.dynamics.residual import ResidualBlock, normalised
-from fast.dynamics.rnn import RNN
 from fast.dynamics.rotations import haar_bases, rotation_angles
 from fast.dynamics.self_reference import SelfReferential
 from fast.dynamics.srwm import SRWM, SRWMOptions
@@ -274,7 +271,7 @@ def evaluate(name: str) -> Evaluated:
 )
 @pytest.mark.catches(
     "The gate of the minGRU is used the other way round.",
-    "fast/dynamics/min_gru.py",
+    "fast/dynamics/cells.py",
     "return latent + gate * (candidate - latent)",
     "return candidate + gate * (latent - candidate)",
     only="mingru",
@@ -295,14 +292,14 @@ def evaluate(name: str) -> Evaluated:
 )
 @pytest.mark.catches(
     "The update gate of the GRU is used the other way round.",
-    "fast/dynamics/gru.py",
+    "fast/dynamics/cells.py",
     "return latent + (1 - keep) * (new - latent)",
     "return latent + keep * (new - latent)",
     only="gru",
 )
 @pytest.mark.catches(
     "The input and the forget gate of the LSTM change places.",
-    "fast/dynamics/lstm.py",
+    "fast/dynamics/cells.py",
     "i, f, g, o = jnp.split(",
     "f, i, g, o = jnp.split(",
     only="lstm",
