@@ -118,7 +118,7 @@ def values_of(array: np.ndarray[Any, Any], owner: str) -> list[Any]:
     """The samples in an array, as values of Python: entries, or rows as tuples.
 
     Raises InputError if it has no axis, more than two, or entries that are masked, or no numbers or
-    texts; or fractions in float16.
+    texts; or fractions in float16; or floats so large that whole numbers are rounded.
     """
     check_unmasked(owner, array)
     if array.ndim not in (1, 2) or array.dtype.kind not in "biufUSO":
@@ -131,6 +131,13 @@ def values_of(array: np.ndarray[Any, Any], owner: str) -> list[Any]:
             f"{owner} is an array of float16 with fractions, which are rounded to three digits: "
             "give the samples as they were before that"
         )
+    if array.dtype.kind == "f":
+        most = 2.0 ** (np.finfo(array.dtype).nmant + 1)
+        if (np.isfinite(array) & (np.abs(array) >= most)).any():
+            raise InputError(
+                f"{owner} is an array of {array.dtype} with numbers from {most:,.0f} on, where "
+                "whole numbers are rounded: give integers, or a list, if they are meant"
+            )
     try:
         array = array.astype({"b": int, "S": str}.get(array.dtype.kind, array.dtype))
     except UnicodeDecodeError:

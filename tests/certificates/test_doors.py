@@ -504,6 +504,14 @@ test_wrong_samples_are_refused = refuses(
         for new in (None, float("nan"), np.float32("nan"), pandas.NA, "", "NaN", "N/A")
     ),
     (np.array([0.5, 0.1] * 9, np.float16), {"law": {0.5: 1, 0.1: 1}}, "an array of float16"),
+    # Two of four integers: TV of a right sampler was at least 0.49.
+    *(
+        (np.array([2**bits, 2**bits + 1] * 9, kind), {"law": {2**bits: 1, 2**bits + 1: 1}}, words)
+        for bits, kind, words in (
+            (53, np.float64, "from 9,007,199,254,740,992 on, where whole numbers are rounded"),
+            (24, np.float32, "an array of float32 with numbers from 16,777,216 on"),
+        )
+    ),
     (np.ma.masked_array(["a", "b"], [0, 1]), {"law": FAIR}, "the samples: entries are masked"),
     (["x", "a"], {"law": FAIR}, "1 of 2 samples are not in the target, such as 'x'"),
     ([], {"law": FAIR}, "0 samples are given, but at least two are needed"),
