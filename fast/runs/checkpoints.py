@@ -2,6 +2,7 @@
 
 import io
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -57,9 +58,10 @@ def load_checkpoint(folder: Path, template: TrainState) -> tuple[TrainState, flo
     """
     path = folder / "checkpoint.eqx"
     if not kind_of(path):
+        named = shlex.quote(str(folder))
         raise InputError(
             f"{str(folder)!r} has no checkpoint.eqx: if the run ended before its first, begin it "
-            f"with `pdai train --resume {folder}`; if the file was lost, train again"
+            f"with `pdai train --resume {named}`; if the file was lost, train again"
         )
     header, payload = _read(path)
     _check_tied(folder, header)

@@ -1,6 +1,7 @@
 """Run folders that appear whole, and that one process at a time trains in. Imports no JAX."""
 
 import os
+import shlex
 import shutil
 import time
 from collections.abc import Iterator
@@ -33,7 +34,8 @@ def check_free(folder: Path, command: str = "") -> None:
     `command` is that of `pdai` which continues such a folder with `--resume`, if any.
     """
     if kind_of(folder):
-        go_on = f"continue it with `pdai {command} --resume {folder}`, or " if command else ""
+        named = shlex.quote(str(folder))
+        go_on = f"continue it with `pdai {command} --resume {named}`, or " if command else ""
         raise InputError(
             f"the folder {str(folder)!r} exists, and nothing is overwritten: {go_on}choose another "
             "with --out"

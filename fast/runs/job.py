@@ -1,6 +1,7 @@
 """The main job: train, measure, checkpoint, report; and resume."""
 
 import contextlib
+import shlex
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -99,10 +100,11 @@ def resume(
     with alone_in(folder):
         if is_finished(folder):
             if kind_of(folder / "plot.png"):
+                named = shlex.quote(str(folder))
                 raise InputError(
                     f"the run {str(folder)!r} is finished ({config.optimiser.steps:,} steps): look "
-                    f"at it with `pdai audit {folder}`, or train on, into a new folder, with "
-                    f"`pdai train --resume {folder} --steps N`, N above that"
+                    f"at it with `pdai audit {named}`, or train on, into a new folder, with "
+                    f"`pdai train --resume {named} --steps N`, N above that"
                 )
             display.plot([folder], folder / "plot.png")
             return folder, Report.from_json(read_report(folder))

@@ -1,6 +1,7 @@
 """The loop of training: advance, record, measure, checkpoint; stop at a NaN or at Ctrl-C."""
 
 import math
+import shlex
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -77,7 +78,8 @@ class Loop:
                     break
             # Read again: Ctrl-C may have come after the last chunk, which is saved in any case.
             if interrupted():
-                progress.say(f"stopped; continue with: pdai train --resume {self._folder}")
+                again = shlex.join(["pdai", "train", "--resume", str(self._folder)])
+                progress.say(f"stopped; continue with: {again}")
                 raise KeyboardInterrupt
             progress.say("measuring the trained sampler ...")
         return self._state, self._seconds

@@ -1,5 +1,6 @@
 """`pdai train`."""
 
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -132,9 +133,10 @@ def _said(goal: "Goal") -> str:
     if goal.reached:
         return goal.why
     best = min(record["high"] for record in goal.rounds)
+    named = shlex.quote(str(goal.run.folder))
     return (
         f"not reached: {goal.why}; the least certified bound is {small(best, down=False)}. "
-        f"`pdai certify {goal.run.folder}` says what is missing, docs/what_now.md what helps"
+        f"`pdai certify {named}` says what is missing, docs/what_now.md what helps"
     )
 
 

@@ -145,14 +145,14 @@ def test_no_two_processes_write_one_temporary_file(
 
 
 def test_a_folder_appears_when_it_is_filled(tmp_path: Path) -> None:
-    folder = tmp_path / "runs" / "a"
+    folder = tmp_path / "runs" / "a b"
     with new_folder(folder, "train") as partial:
         assert not folder.exists()
         (partial / "config.json").touch()
-    assert names(folder.parent) == {"a"}
+    assert names(folder.parent) == {"a b"}
     assert names(folder) == {"config.json"}
     with (
-        pytest.raises(InputError, match=r"exists, .* `pdai train --resume"),
+        pytest.raises(InputError, match=r"exists, .* `pdai train --resume '.*/a b'`"),
         new_folder(folder, "train"),
     ):
         pass

@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,7 +43,9 @@ def saved_step(folder: Path) -> int:
     return int(json.loads(header)["step"])
 
 
-def test_a_run_leaves_its_folder_complete_and_nothing_overwrites_it(finished: Path) -> None:
+def test_a_run_leaves_its_folder_complete_and_nothing_overwrites_it(
+    finished: Path, tmp_path: Path
+) -> None:
     before = {path: path.read_bytes() for path in finished.iterdir()}
     assert names_in(finished) == {
         "checkpoint.eqx", "config.json", "law.npz", "meta.json", "metrics.jsonl", "plot.png",
@@ -53,9 +56,12 @@ def test_a_run_leaves_its_folder_complete_and_nothing_overwrites_it(finished: Pa
     assert meta["seeds"] == [0]
     assert [record["step"] for record in read_metrics(finished)] == [0, 100, 200, 300, 400]
     assert (finished / "plot.png").read_bytes().startswith(b"\x89PNG")
+    # What is printed can be pasted, though the name has a space.
+    spaced = shutil.copytree(finished, tmp_path / "a run")
     for arguments, message in (
         (SMALL, "nothing is overwritten"),
         (["--resume", str(finished)], "is finished (400 steps)"),
+        (["--resume", str(spaced)], f"`pdai train --resume '{spaced}' --steps N`"),
     ):
         stderr = answer("train", *arguments, cwd=finished.parents[1], expect=2).stderr
         assert message in stderr
