@@ -218,9 +218,11 @@ def table_of(
     """
     names = tuple(normalize("NFC", name.strip(AROUND)) for name in head)
     if len(set(names)) < len(names) or "" in names or not all(map(str.isprintable, names)):
+        # As pandas writes a frame unless it is told otherwise.
+        index = "; column 1 has no name: leave it out (index=False)" if not names[0] else ""
         raise InputError(
             f"{source}: its first line is {shown(names)}, but must name each column once, in "
-            "characters that can be printed"
+            f"characters that can be printed{index}"
         )
     rows = [[cell.strip(AROUND) for cell in row] for row in cells]
     for number, row in enumerate(rows, 2):

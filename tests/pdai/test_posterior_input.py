@@ -177,6 +177,7 @@ FILES = [
     ("a,b\n1,2\n3\n", "line 3: it has 1 values for 2 columns"),
     ("a,a\n1,2\n3,4\n", "must name each column once"),
     ("a,\n1,2\n3,4\n", "must name each column once"),
+    (",a\n0,2\n1,4\n", "column 1 has no name: .*index=False"),
     ("\xe9,e\u0301\n1,2\n3,4\n", "must name each column once"),
     ('"a\nb",c\n1,2\n3,4\n', "characters that can be printed"),
     ('a,b\n1,"2\n3,4\n', "cannot be read as CSV"),
