@@ -25,9 +25,9 @@ class SolvedSource(SamplerSource):
         folder = str(run.folder)
         if run.recipe.way != "listed":
             raise InputError(
-                f"{folder!r} draws from a closed form, which has no rows to certify, and whose law "
-                "is the target as far as its formula is right: solve a smaller instance with --way "
-                "listed, or certify samples of it as a CSV file"
+                f"{folder!r} is exact by its formula: it draws from a closed form, whose law is "
+                "the target as far as the formula is right, and which has no rows to certify; to "
+                "see rows certified, solve a smaller instance with --way listed"
             )
         if options.of not in (None, 0) or options.regime not in (None, "E"):
             raise InputError(
