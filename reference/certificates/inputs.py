@@ -15,7 +15,7 @@ from reference.problems.columns import check_unmasked
 
 # The name of the standard input.
 STDIN = "-"
-JSON_LINES = (".jsonl", ".ndjson")
+JSON_LINES = (".jsonl", ".ndjson", ".json")
 ARRAY = ".npy"
 FILES = (".csv", ".txt", ".tsv", ARRAY, *JSON_LINES)
 
@@ -24,11 +24,11 @@ def read_rows(path: Path) -> tuple[list[str] | None, list[list[str]]]:
     """The names of the columns of a file, where they are keys, and its lines, as rows of texts.
 
     The file is CSV, whose names are a row; or JSON lines (.jsonl, .ndjson), each a value or an
-    object; or an array of NumPy (.npy) with a value or a row for each sample. A list is written as
-    Python writes a tuple, and such tuples may be the lines of a file. On the standard input (`-`),
-    lines of JSON are known by the first, which must be a list or an object, and an array by its
-    first bytes. An empty line is an empty row. It is refused between texts, as it may be the empty
-    one. Raises InputError for a file that cannot be read.
+    object, or a list of these (.json); or an array of NumPy (.npy) with a value or a row for each
+    sample. A list is written as Python writes a tuple, and such tuples may be the lines of a file.
+    On the standard input (`-`), lines of JSON are known by the first, which must be a list or an
+    object, and an array by its first bytes. An empty line is an empty row. It is refused between
+    texts, as it may be the empty one. Raises InputError for a file that cannot be read.
     """
     is_stream = str(path) == STDIN
     content = sys.stdin.buffer.read() if is_stream else read_file(path, follow=True)
@@ -37,7 +37,7 @@ def read_rows(path: Path) -> tuple[list[str] | None, list[list[str]]]:
     try:
         text = content.decode("utf-8-sig")
         if path.suffix in JSON_LINES or (is_stream and _begins_with_json(text)):
-            return _json_rows(path, text)
+            return _json_rows(path, _as_lines(text) if path.suffix == ".json" else text)
         rows = _tuples(text) or list(csv.reader(io.StringIO(text, newline=""), strict=True))
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{str(path)!r} cannot be read as CSV ({error})") from None
@@ -66,6 +66,15 @@ def _begins_with_json(text: str) -> bool:
         return isinstance(parsed_json(first), list | dict)
     except ValueError:
         return False
+
+
+def _as_lines(text: str) -> str:
+    """A list in JSON as lines of JSON; other text as it is."""
+    try:
+        values = parsed_json(text)
+    except ValueError:
+        return text
+    return "\n".join(map(json.dumps, values)) if isinstance(values, list) else text
 
 
 def _json_rows(path: Path, text: str) -> tuple[list[str] | None, list[list[str]]]:

@@ -159,6 +159,8 @@ def test_literals_have_weights(here: Path) -> None:
         ("s.jsonl", b"[1, -2, 3]\n"),
         ("s.jsonl", b'"1 -2 3 0"\n'),
         ("s.ndjson", b'{"terminal": [1, 0, 1]}\n'),
+        # As `pdai sample --format json` writes it.
+        ("s.json", json.dumps(500 * [{"state": "101"}]).encode()),
         ("-", b"[1, -2, 3]\n"),
         ("-", b'{"terminal": "101"}\n'),
         ("-", b"v 1 -2 3 0\n"),
@@ -168,7 +170,7 @@ def test_samples_are_read_from_files_and_streams(
     here: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes
 ) -> None:
     *head, line = content.splitlines(keepends=True)
-    text = b"".join([*head, line * 500])
+    text = content if name == "s.json" else b"".join([*head, line * 500])
     if name != "-":
         (here / name).write_bytes(text)
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(text)))
