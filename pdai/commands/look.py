@@ -260,7 +260,10 @@ class Check:
     """Seconds after which the search of a loss begins no further graph; by default it tries all."""
 
     def run(self) -> None:
-        """Checks, and prints a table to stdout; exits with 1 for a loss that is wrong."""
+        """Checks, and prints a table to stdout.
+
+        Exits with 1 for a loss that is wrong, or was not tried on all graphs.
+        """
         from rich.text import Text
 
         from pdai.checks import check
@@ -269,9 +272,10 @@ class Check:
             limit = {} if self.seconds is None else {"seconds": self.seconds}
             report = check(self.part, self.problem, self.precision, **limit)
         passes = getattr(report, "learns_the_target", True)
+        left_out: int = getattr(report, "left_out", 0)
         show(Text(report.verdict, style="bold" if passes else "bold red"))
         show_rows("", report.rows())
-        if not passes:
+        if left_out or not passes:
             sys.exit(1)
 
 

@@ -312,11 +312,17 @@ def test_an_environment_is_checked(tmp_path: Path) -> None:
     assert "edges, all followed, undone and redone" in shown
 
 
+@pytest.mark.parametrize(
+    ("verdict", "facts"),
+    [
+        ("Mine learns a WRONG law [/b]", {"learns_the_target": False}),
+        ("Mine learns the right law", {"learns_the_target": True, "left_out": 9}),
+    ],
+)
 def test_that_a_loss_is_wrong_is_said_first_and_exits_with_1(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    verdict: str, facts: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    verdict = "Mine learns a WRONG law [/b]"
-    report = SimpleNamespace(verdict=verdict, learns_the_target=False, rows=lambda: {"[b]": "1"})
+    report = SimpleNamespace(verdict=verdict, **facts, rows=lambda: {"[b]": "1"})
     monkeypatch.setattr("pdai.checks.check", lambda *_: report)
     with pytest.raises(SystemExit) as ended:
         Check("my_module:Mine").run()
