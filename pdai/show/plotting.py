@@ -188,7 +188,7 @@ def figure_of(folders: Sequence[Path]) -> Figure:
     axes = grid[0]
     if rows:
         draw_posterior(runs[0], grid[1:], families[0][1])
-    several = len({name for name, _ in families}) < len(runs)
+    several = need_folders(runs, [name for name, _ in families])
     styles = []
     for number, (run, (family, color)) in enumerate(zip(runs, families, strict=True)):
         label = _printable(run.folder) if several else family
@@ -209,6 +209,12 @@ def figure_of(folders: Sequence[Path]) -> Figure:
     if len(runs) == 1:
         figure.supxlabel(_caption(runs[0]), fontsize=9, parse_math=False)
     return figure
+
+
+def need_folders(runs: Sequence[Stored], names: Sequence[str]) -> bool:
+    """True if the names of their networks do not tell runs apart, or their targets differ."""
+    one_target = all(np.array_equal(run.target, runs[0].target) for run in runs)
+    return len(set(names)) < len(runs) or not one_target
 
 
 def _draw_training(axes: Any, styles: Sequence[tuple[Stored, dict[str, Any]]]) -> None:

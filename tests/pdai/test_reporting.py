@@ -457,6 +457,23 @@ def test_a_hint_is_given_where_it_holds_and_not_elsewhere(
 
 
 @pytest.mark.parametrize(
+    ("names", "targets", "needs"),
+    [
+        (("gru", "Markovian"), ([0.5, 0.5], [0.5, 0.5]), False),
+        (("gru", "gru"), ([0.5, 0.5], [0.5, 0.5]), True),
+        # Otherwise a picture of two problems says nothing of them.
+        (("gru", "Markovian"), ([0.5, 0.5], [0.4, 0.6]), True),
+        (("gru", "Markovian"), ([0.5, 0.5], [1.0]), True),
+    ],
+)
+def test_a_picture_names_folders_where_networks_do_not_tell_runs_apart(
+    names: tuple[str, ...], targets: tuple[list[float], ...], needs: bool
+) -> None:
+    runs: list[Any] = [SimpleNamespace(target=np.array(target)) for target in targets]
+    assert plotting.need_folders(runs, names) is needs
+
+
+@pytest.mark.parametrize(
     ("problem", "hint"),
     [
         (lambda: Subsets(2, False), "stop action"),
