@@ -114,7 +114,7 @@ class StructureTask(_Posterior):
             "anneal_from": 1e-4,
             "replay": "annealed",
             "penalty": "huber",
-            "learning_rate": 3e-3,
+            "rule": "muon",
         }
     )
     has_graphs: ClassVar[bool] = True
