@@ -51,6 +51,11 @@ def read_json(path: Path, *, checksum: bool = False) -> dict[str, Any]:
                     f"{str(folder)!r} has no {path.name}, as it is an experiment of {made_by}, "
                     "whose runs are the folders in it: give one of these"
                 )
+        if kind_of(path.with_name("posterior.json")):
+            raise InputError(
+                f"{str(folder)!r} is an answer of `pdai posterior`, exact and complete: nothing is "
+                "left to be certified, and draws come from `pdai posterior --draws`"
+            )
         made_by = PLANNED if path.name == "plan.json" else "`pdai train`"
         why = f"has no {path.name}" if kind_of(folder) else "does not exist"
         raise InputError(
