@@ -212,7 +212,7 @@ def figure_of(folders: Sequence[Path]) -> Figure:
 
 
 def need_folders(runs: Sequence[Stored], names: Sequence[str]) -> bool:
-    """True if the names of their networks do not tell runs apart, or their targets differ."""
+    """Decide if runs must be named by folders: networks are named alike, or targets differ."""
     one_target = all(np.array_equal(run.target, runs[0].target) for run in runs)
     return len(set(names)) < len(runs) or not one_target
 
