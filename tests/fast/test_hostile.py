@@ -242,7 +242,9 @@ def test_a_folder_of_another_command_is_told_from_what_is_asked_for(tmp_path: Pa
         audit(tmp_path)
     (tmp_path / "posterior.json").touch()
     (tmp_path / "rounds.json").unlink()
-    with pytest.raises(InputError, match=r"answer of `pdai posterior`, .* `pdai posterior --draws`"):
+    with pytest.raises(
+        InputError, match=r"answer of `pdai posterior`, .* `pdai posterior --draws`"
+    ):
         audit(tmp_path)
     with pytest.raises(InputError, match="does not exist, so it is not a run folder of `pdai dist"):
         read_json(tmp_path / "runs" / "plan.json")
