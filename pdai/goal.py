@@ -203,6 +203,9 @@ def _next(config: TrainConfig, rounds: Sequence[Mapping[str, Any]]) -> _Plan:
 
 def _goes(config: TrainConfig, change: Mapping[str, Any]) -> bool:
     """Whether a change is possible, and changes anything."""
+    # A table is for states that are met again and again; beyond, it does harm.
+    if "table_rows" in change and config.task.states() > config.run.max_states:
+        return False
     try:
         return config.changed(**change) != config
     except InputError:

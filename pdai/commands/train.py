@@ -1,5 +1,6 @@
 """`pdai train`."""
 
+import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from pdai.goal import Goal
 
 USUAL = "six6"
+# The flag for more CPU devices than cores.
+COUNT = "xla_force_host_platform_device_count"
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,10 @@ class Where:
 
         if self.device == "cpu":
             jax.config.update("jax_platforms", "cpu")  # type: ignore[no-untyped-call]
+        cores = os.cpu_count() or 1
+        if not self.coordinator and COUNT not in os.environ.get("XLA_FLAGS", ""):
+            # For --devices: without accelerators, each core is one.
+            jax.config.update("jax_num_cpu_devices", cores)  # type: ignore[no-untyped-call]
         if self.coordinator:
             join(self.coordinator, self.processes, self.process)
         elif (self.processes, self.process) != (1, 0):

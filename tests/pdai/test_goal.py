@@ -1,6 +1,7 @@
 """Training towards a distance: rounds, their log, resumption, and goals that cannot be shown."""
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,8 @@ def test_rounds_go_on_until_tv_is_certified_and_the_log_says_how(tmp_path: Path)
 def test_the_command_prints_the_rounds_and_fails_if_time_is_over(tmp_path: Path) -> None:
     out = tmp_path / "goal"
     words = ["train", "grid", "--side", "4", "--steps", "200", "--tv", "1e-4"]
+    # Each core is a device.
+    words += ["--devices", str(min(os.cpu_count() or 1, 2))]
     words += ["--tv-seconds", "1e-3", "--out", str(out)]
     done = answer(*words, cwd=tmp_path, expect=1)
     assert "round 1, from new parameters: 100 steps" in done.stderr
@@ -107,9 +110,18 @@ def test_the_first_round_has_whole_chunks(steps: int, first: int) -> None:
     assert plan.options == ({"steps": first} if first < steps else {})
 
 
-def test_a_dynamics_without_a_head_has_no_table() -> None:
-    config = configure("graphs", tv=0.05)
-    assert _next(config, LONGER).options == {"anneal": 0.6}
+@pytest.mark.parametrize(
+    ("task", "options", "change"),
+    [
+        ("graphs", {}, {"anneal": 0.6}),
+        ("structure", {}, {"table_rows": 65_536}),
+        ("structure", {"nodes": 8}, {"batch": 256, "parameters": 80_000}),
+    ],
+)
+def test_a_table_is_tried_with_a_head_and_few_states(
+    task: str, options: dict[str, Any], change: dict[str, Any]
+) -> None:
+    assert _next(configure(task, tv=0.05, **options), LONGER).options == change
 
 
 # Too large to enumerate, without log Z.
