@@ -5,9 +5,9 @@ import io
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from itertools import zip_longest
+from itertools import combinations, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 from unicodedata import normalize
@@ -23,6 +23,8 @@ Ints = npt.NDArray[np.int64]
 
 # A normalised column with a residue below this is a combination of the others, up to rounding.
 LEAST_RESIDUE = 1e-7
+# Two columns with a larger correlation are nearly multiples of each other.
+NEAR_COPY = 0.999
 # A column whose values differ by less than this share of their size is constant, up to rounding.
 LEAST_SPREAD = 1e-13
 
@@ -142,7 +144,9 @@ class Table(NamedTuple):
                         f"column {name!r} has {spelled[plainly]!r} and {value!r}: if they are one "
                         "category, write it in one way"
                     )
-        return remarks
+        # Of few rows some are nearly in line by chance.
+        numbers = not as_categories and len(self.rows) > 4
+        return remarks + _near_copies(self.columns) if numbers else remarks
 
 
 def _may_count(column: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
@@ -150,6 +154,26 @@ def _may_count(column: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
     few = all(len(set(cells)) <= min(MOST_CODES, len(column) / 2) for cells in others)
     numbers = all(_is_integer(x) and float(x) >= 0 for x in column) and len(set(column)) > 2
     return numbers and few and bool(others) and len({*zip(*others, strict=True)}) == len(column)
+
+
+def _near_copies(columns: Mapping[str, Sequence[str]]) -> list[str]:
+    """A sentence on each pair of columns of numbers that are nearly multiples of each other."""
+    numbers = {
+        name: np.array(column, float)
+        for name, column in columns.items()
+        if all(map(DECIMAL.fullmatch, column))
+    }
+    remarks = []
+    for a, b in combinations(numbers, 2):
+        # Columns of one value, or that overflow, have no correlation.
+        with np.errstate(all="ignore"):
+            correlation = float(np.corrcoef(numbers[a], numbers[b])[0, 1])
+        if abs(correlation) > NEAR_COPY:
+            remarks.append(
+                f"columns {a!r} and {b!r} are nearly one (correlation {correlation:.5f}): each "
+                "takes edges that would be the other's; leave one of them out"
+            )
+    return remarks
 
 
 def _stand_ins(column: Sequence[str]) -> list[str]:
