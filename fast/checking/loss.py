@@ -31,6 +31,7 @@ from fast.checking.landscape import Landscape
 from fast.checking.search import SPURIOUS, Minimum, clearest, search
 from fast.checking.tabular_policy import BackwardKind, balanced_sampler, perturbed
 from reference.errors import InputError, check_choice, check_integer, check_seed, check_type, shown
+from reference.text import counted
 
 # Tolerances of losses and gradients at balance. Residuals add up a dozen logarithms of a few nats:
 # they carry 1e-14, and so may a penalty that is no square, and gradients.
@@ -103,7 +104,7 @@ class LossReport:
     @property
     def verdict(self) -> str:
         """The report in a sentence."""
-        right = f"learns the right law on the {self.instances} graphs tried"
+        right = f"learns the right law on the {counted(self.instances, 'graph')} tried"
         late = f" ({self.left_out} left out for want of time)" if self.left_out else ""
         return f"{type(self.loss).__name__} {(self.faults or [right])[0]}{late}"
 
@@ -124,7 +125,7 @@ class LossReport:
             "total variation of these from R / Z, at most": f"{self.worst_distance:.2g}",
             f"without loss, but off R / Z by more than {SPURIOUS:g}": where or "none",
             **example,
-            "learns the right law": f"yes, on the {self.instances} graphs tried"
+            "learns the right law": f"yes, on the {counted(self.instances, 'graph')} tried"
             if self.learns_the_target
             else "not known"
             if self.faults == [UNJUDGED]

@@ -289,7 +289,7 @@ test_what_is_no_loss_is_refused = refuses(
 def test_a_search_without_time_says_what_it_left_out() -> None:
     report = check(TrajectoryBalance(), instances=FEW, starts=1, seconds=0)
     assert (report.instances, report.left_out) == (1, len(FEW) - 1)
-    assert report.verdict.endswith(f"graphs tried ({len(FEW) - 1} left out for want of time)")
+    assert report.verdict.endswith(f"the 1 graph tried ({len(FEW) - 1} left out for want of time)")
 
 
 def test_control_a_terminal_state_without_reward_is_refused() -> None:
