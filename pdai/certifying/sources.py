@@ -255,6 +255,7 @@ class RecordSource(SamplerSource):
             target.check_drawn(str(path), record.terminals)
         if record.numbers is not None and PRICED in record.numbers:
             self._record, self.of = priced(record, target.problem), "terminals"
+            self.notes = self._record.notes
         if record.numbers is not None:
             return
         if target.problem is None:
@@ -291,7 +292,7 @@ class PricedSource(SamplerSource):
 
     def __init__(self, source: SamplerSource, log_prob: Callable[[Any], Any]):
         super().__init__(source.name, source.target)
-        self.notes, samples = source.notes, source.samples
+        samples = source.samples
         if samples is None or source.target.problem is None:
             raise InputError("log_prob is of bare samples beside a law or problem: leave it out")
         if any(isinstance(x, Outside) for x in samples):
@@ -299,7 +300,9 @@ class PricedSource(SamplerSource):
                 "samples lie outside of the target, where log_prob does not help: leave it out"
             )
         logs = LogProb.at(log_prob).many(samples)
-        self._record = priced(Record(list(samples), {PRICED: logs}), source.target.problem)
+        record = Record(list(samples), {PRICED: logs}, notes=source.notes)
+        self._record = priced(record, source.target.problem)
+        self.notes = self._record.notes
 
     def walker(self) -> Recorded:
         return Recorded(self._record, self.target.problem)

@@ -88,14 +88,26 @@ def unsorted(
     """
     floats = {x: float(p) for x, p in law.items()}
     values = np.array([floats.get(x, 0.0) for x in samples])
-    ups, downs = ((sign * np.diff(values) > 0).any() for sign in (1, -1))
-    ties = np.unique(values, return_counts=True)[1].tolist()
-    log_orders = math.lgamma(len(values) + 1) - sum(math.lgamma(count + 1) for count in ties)
-    if (ups and downs) or math.log(2) - log_orders > math.log(SORTED):
-        return samples, []
-    order = np.random.default_rng(0).permutation(len(values))
-    note = f"{owner}: sorted by the probabilities of the law, and so put in a random order"
-    return [samples[i] for i in order.tolist()], [note]
+    order, notes = order_of_sorted(owner, "the probabilities of the law", [values])
+    return samples if order is None else [samples[i] for i in order.tolist()], notes
+
+
+def order_of_sorted(
+    owner: str, by: str, columns: Collection[npt.NDArray[Any]]
+) -> tuple[npt.NDArray[np.intp] | None, list[str]]:
+    """The places of samples in a random order if a column of numbers is sorted, else None; a note.
+
+    The note says what they are sorted `by`.
+    """
+    for values in columns:
+        if (values[1:] > values[:-1]).any() and (values[1:] < values[:-1]).any():
+            continue
+        ties = np.unique(values, return_counts=True)[1].tolist()
+        log_orders = math.lgamma(len(values) + 1) - sum(math.lgamma(count + 1) for count in ties)
+        if math.log(2 * len(columns)) - log_orders <= math.log(SORTED):
+            order = np.random.default_rng(0).permutation(len(values))
+            return order, [f"{owner}: sorted by {by}, and so put in a random order"]
+    return None, []
 
 
 def check_repeats(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reference.certificates.collisions import least_gap, probability
-from reference.certificates.histograms import random_order
+from reference.certificates.histograms import order_of_sorted, random_order
 from reference.certificates.importance import Walks
 from reference.certificates.inputs import read_rows
 from reference.certificates.state_texts import Outside, OutsideError, StateTexts
@@ -60,9 +60,10 @@ def read_record(path: Path, texts: StateTexts, *, tolerant: bool = False, seed: 
     Without a header each line is a terminal state. A header names the columns: `terminal`, and for
     trajectories `log_p_f`, `log_p_b` and `log_reward`, in nats, or for terminal states `log_prob`.
     It may be called `state`, as `pdai sample` does. With a column `count`, or if equal lines stand
-    together, samples are put in a random order (`random_order`) by a seed. `log_reward` is not read
-    if it stands alone, as beside corrected samples. If `tolerant`, fewer than half of the bare
-    samples may lie outside the enumerated terminal states: the sampler is wrong by their share.
+    together, samples are put in a random order (`random_order`) by a seed; so they are if a column
+    of numbers is sorted. `log_reward` is not read if it stands alone, as beside corrected samples.
+    If `tolerant`, fewer than half of the bare samples may lie outside the enumerated terminal
+    states: the sampler is wrong by their share.
     Raises InputError if the file cannot be read, a column is missing, unknown or repeated, a number
     is invalid, or a sample is no terminal state.
     """
@@ -95,7 +96,19 @@ def read_record(path: Path, texts: StateTexts, *, tolerant: bool = False, seed: 
     numbers = None if bare else {name: _numbers(path, name, columns[name]) for name in names}
     if numbers is not None and order is not None:
         numbers = {name: column[order] for name, column in numbers.items()}
-    return Record(states, numbers, outside, notes)
+    record = Record(states, numbers, outside, notes)
+    return record if bare else _unsorted(repr(str(path)), record)
+
+
+def _unsorted(owner: str, record: Record) -> Record:
+    """The record, in a random order if one of its columns of numbers is sorted."""
+    assert record.numbers is not None
+    order, notes = order_of_sorted(owner, "their numbers", record.numbers.values())
+    if order is None:
+        return record
+    states = [record.terminals[i] for i in order.tolist()]
+    numbers = {name: column[order] for name, column in record.numbers.items()}
+    return Record(states, numbers, record.outside, [*record.notes, *notes])
 
 
 def _states(
@@ -187,11 +200,12 @@ def priced(record: Record, problem: Any) -> Record:
             raise InputError(
                 f"{shown(x)} has the {PRICED} {by_state[x]:g} and {log:g}: one sampler has one"
             )
-    check_drawn(record.terminals, by_state, f"their {PRICED}", AS_DRAWN)
     own = LogRewards(problem)
     reward = np.array([own(x).value for x in record.terminals])
     columns = dict(zip(NUMBERS, (logs, np.zeros(len(logs)), reward), strict=True))
-    return Record(record.terminals, columns)
+    record = _unsorted("the samples", Record(record.terminals, columns, notes=record.notes))
+    check_drawn(record.terminals, by_state, f"their {PRICED}", AS_DRAWN)
+    return record
 
 
 def check_mass(total: float, of: str, fix: str = AS_DRAWN) -> None:

@@ -318,8 +318,8 @@ def test_few_sorted_draws_of_a_perfect_sampler_do_not_refute_it() -> None:
 @pytest.mark.catches(
     "Samples that are sorted by their rewards are taken for draws in their order.",
     "reference/certificates/histograms.py",
-    "    if (ups and downs) or math.log(2) - log_orders > math.log(SORTED):",
-    "    if True:",
+    "        if math.log(2 * len(columns)) - log_orders <= math.log(SORTED):",
+    "        if False:",
 )
 @pytest.mark.parametrize("sign", [1, -1])
 def test_draws_that_are_sorted_by_their_rewards_do_not_refute_a_perfect_sampler(sign: int) -> None:
@@ -332,6 +332,27 @@ def test_draws_that_are_sorted_by_their_rewards_do_not_refute_a_perfect_sampler(
     assert any("sorted by the probabilities of the law" in note for note in made.notes)
     for kept in (draws, sorted(draws[:4], key=law.__getitem__)):
         assert unsorted("x", kept, law) == (kept, [])
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("has_steps", [True, False])
+def test_numbers_that_are_sorted_do_not_refuse_a_perfect_sampler(
+    tmp_path: Path, sign: int, has_steps: bool
+) -> None:
+    """They were said to be of another sampler, as one half had what the other had not."""
+    law = {i: 4 ** -(i % 10) for i in range(3_000)}
+    log_z = math.log(sum(law.values()))
+    chances = np.array([*law.values()]) / math.exp(log_z)
+    draws = np.random.default_rng(0).choice(3_000, 20_000, p=chances).tolist()
+    rows = [(x, math.log(law[x]) - log_z, 0, math.log(law[x])) for x in draws]
+    rows.sort(key=lambda row: sign * row[1])
+    (tmp_path / "law.csv").write_text("".join(f"{x},{p!r}\n" for x, p in law.items()))
+    head = "terminal,log_p_f,log_p_b,log_reward" if has_steps else "terminal,log_prob"
+    lines = [",".join(map(str, row if has_steps else row[:2])) for row in rows]
+    (tmp_path / "s.csv").write_text("\n".join([head, *lines]))
+    made = pdai.certify(tmp_path / "s.csv", law=tmp_path / "law.csv")
+    assert made.interval.high < 0.001
+    assert any("sorted by their numbers" in note for note in made.notes)
 
 
 def test_the_beginning_of_what_is_sorted_is_no_sample() -> None:
