@@ -97,7 +97,8 @@ def read_record(path: Path, texts: StateTexts, *, tolerant: bool = False, seed: 
     if numbers is not None and order is not None:
         numbers = {name: column[order] for name, column in numbers.items()}
     record = Record(states, numbers, outside, notes)
-    return record if bare else _unsorted(repr(str(path)), record)
+    # Those with `log_prob` are shuffled by `priced`, if at all, which knows their rewards too.
+    return _unsorted(repr(str(path)), record) if "log_p_f" in columns else record
 
 
 def _unsorted(owner: str, record: Record) -> Record:

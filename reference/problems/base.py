@@ -53,7 +53,7 @@ NONE: Mapping[str, Any] = MappingProxyType({})
 DEFINING = ("initial", "children", "reward", "log_reward")
 SAID = {"log_z": ("z", "law"), "sample": ("law",), "quantity_means": (), "log_mass_bound": ()}
 # Methods that neither is made of.
-ASIDE = {*SAID, "z", "law", "parents", "quantities", "indicators", "mode", "best"}
+ASIDE = {*SAID, "z", "law", "parents", "quantities", "indicators", "mode", "best", "parse"}
 
 MAX_NODES = 2_000_000
 # Limit of an enumeration, and the number of states between checks of clock and memory.
@@ -339,7 +339,6 @@ def enumerate_dag(problem: Problem[S], max_nodes: int = MAX_NODES) -> PointedDAG
     """
     check_integer("enumerate_dag", "max_nodes", max_nodes, 1, most=10**12)
     check_members(problem, with_reward=False)
-    check_hashable("the initial state", problem.initial)
     asked: AskedProblem[S] = AskedProblem(problem, max_nodes)
     growth = Growth(asked.name, MAX_SECONDS)
     states, number = [asked.initial], {asked.initial: 0}

@@ -12,6 +12,7 @@ import pytest
 import pdai
 from reference import RATIONAL, ForwardPolicy, InputError, enumerate_dag, enumerate_rewards
 from reference.certificates import check_certificate, write_certificate
+from reference.loading import as_problem
 from reference.problems.circuits import Circuit
 from reference.problems.formulas import Formula
 from reference.problems.solutions import Literals, Solution
@@ -277,3 +278,18 @@ def test_branches_with_too_many_variables_are_named(file: Path) -> None:
         pairs += [f"{node} 4 {v} {literals} 0", f"{node} 4 {-v} {literals} 0"]
     file.write_text("\n".join(pairs))
     refused(r"node 1 .* not seen to exclude .* 19 variables", Circuit.read, file)
+
+
+class Marked(Circuit):
+    """Reads texts in a way of its own, of which no number is made."""
+
+    def parse(self, text: str) -> Solution:
+        return super().parse(text.removeprefix("s "))
+
+
+def test_a_subclass_may_read_texts_in_its_own_way(tmp_path: Path) -> None:
+    (tmp_path / "x.nnf").write_text(D4)
+    circuit = as_problem(Marked.read(tmp_path / "x.nnf"))
+    draws = [f"s {' '.join(map(str, x))}" for x in circuit.sample(99, 0)]
+    (tmp_path / "s.txt").write_text("\n".join(draws))
+    assert pdai.certify(tmp_path / "s.txt", circuit).interval.low == 0
