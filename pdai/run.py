@@ -295,7 +295,7 @@ class Run(InFolder):
 
     @checked
     def train(
-        self, steps: int, *, out: Path | None = None, display: Display = DISPLAY, **options: Any
+        self, steps: int, *, out: str | Path = "", display: Display = DISPLAY, **options: Any
     ) -> "Run":
         """Train further from these parameters, with a new schedule, in a new folder.
 
@@ -310,8 +310,8 @@ class Run(InFolder):
                 f"{self!r} is in one of its contexts, which are trained together: load it without "
                 "a context to train it on"
             )
-        out = out or free_folder(self.folder)
-        config = self.further(steps, out=out, **options)
+        folder = Path(out) if out else free_folder(self.folder)
+        config = self.further(steps, out=folder, **options)
         with self._arithmetic():
             setup, state = self.setup, self._saved[1]
             folder = create_run(config, state.policy(0), tables_digest(setup.trained_on))

@@ -309,7 +309,7 @@ def test_steps_at_which_a_run_is_measured(
 
 
 def test_a_finished_run_is_trained_on_to_more_steps(run: Path, tmp_path: Path) -> None:
-    further = load(run).train(100, out=tmp_path / "python", display=SILENT)
+    further = load(run).train(100, out=str(tmp_path / "python"), display=SILENT)
     answered = answer("train", "--resume", "run", "--steps", "300", cwd=tmp_path)
     assert "learning rate begins anew at 0.01" in answered.stderr
     shown = answered.stdout
