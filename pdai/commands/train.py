@@ -4,6 +4,7 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -53,8 +54,9 @@ class Where:
             jax.config.update("jax_platforms", "cpu")  # type: ignore[no-untyped-call]
         cores = os.cpu_count() or 1
         if not self.coordinator and COUNT not in os.environ.get("XLA_FLAGS", ""):
-            # For --devices: without accelerators, each core is one.
-            jax.config.update("jax_num_cpu_devices", cores)  # type: ignore[no-untyped-call]
+            # For --devices: without accelerators, each core is one, if JAX has not begun.
+            with suppress(RuntimeError):
+                jax.config.update("jax_num_cpu_devices", cores)  # type: ignore[no-untyped-call]
         if self.coordinator:
             join(self.coordinator, self.processes, self.process)
         elif (self.processes, self.process) != (1, 0):

@@ -191,6 +191,15 @@ def test_two_devices_train_and_aggregate_like_one(tmp_path: Path) -> None:
     assert [x["high"] for x in two] == pytest.approx([x["high"] for x in one], rel=1e-6)
 
 
+@pytest.mark.long
+def test_each_core_is_a_device_of_the_command(tmp_path: Path) -> None:
+    cores = min(os.cpu_count() or 1, 2)
+    words = ("train", "lines", "--steps", "100", "--devices", str(cores))
+    process = start(words, tmp_path, JAX_PLATFORMS="cpu", XLA_FLAGS="")
+    [(code, errors)] = ended(process)
+    assert code == 0, errors
+
+
 def test_more_devices_than_there_are_is_refused(tmp_path: Path) -> None:
     config = configure("sets", items=5, size=3, batch=128, devices=64, out=tmp_path / "run")
     with pytest.raises(InputError, match="devices is 64, but this machine has 1"):

@@ -1,7 +1,6 @@
 """Training towards a distance: rounds, their log, resumption, and goals that cannot be shown."""
 
 import json
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -51,8 +50,6 @@ def test_rounds_go_on_until_tv_is_certified_and_the_log_says_how(tmp_path: Path)
 def test_the_command_prints_the_rounds_and_fails_if_time_is_over(tmp_path: Path) -> None:
     out = tmp_path / "goal"
     words = ["train", "grid", "--side", "4", "--steps", "200", "--tv", "1e-4"]
-    # Each core is a device.
-    words += ["--devices", str(min(os.cpu_count() or 1, 2))]
     words += ["--tv-seconds", "1e-3", "--out", str(out)]
     done = answer(*words, cwd=tmp_path, expect=1)
     assert "round 1, from new parameters: 100 steps" in done.stderr
