@@ -127,14 +127,15 @@ def check_members(problem: object, *, with_reward: bool = True) -> None:
             f"{shown(problem)}, of type {kind}, has both reward and log_reward, which might "
             "disagree: keep one"
         )
-    if inspect.ismethod(problem.initial):  # type: ignore[attr-defined]
+    asked: Any = problem
+    first, *others = called(kind, "initial", lambda: [asked.initial for _ in range(SAME)])
+    if inspect.ismethod(first):
         raise InputError(
             f"{kind}: initial is a method, but must be the initial state itself: make it an "
             "attribute or a property"
         )
     for member in ("children", *rules):
         check_takes(f"{kind}: {member}", getattr(problem, member), 1)
-    first, *others = [problem.initial for _ in range(SAME)]  # type: ignore[attr-defined]
     check_hashable("the initial state", first)
     if not same_states([first] * len(others), others):
         again = next((other for other in others if other != first), others[0])

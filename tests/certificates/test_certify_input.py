@@ -317,6 +317,7 @@ def test_numbers_may_be_of_any_kind(given: Any) -> None:
     [
         (["a", "b"] * 99, "P: initial is '.', and asked again '.': the same question"),
         ([], r"P: initial\(\) raises IndexError, pop from empty list"),
+        (["a"] * 5, r"P: initial\(\) raises IndexError, pop from empty list"),
     ],
 )
 def test_an_initial_state_is_the_same_again(starts: list[str], words: str) -> None:
