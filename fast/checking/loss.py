@@ -1,5 +1,6 @@
 """The check of a user's loss: whether it learns the right law, on small lifts."""
 
+import math
 import time
 from dataclasses import dataclass
 
@@ -228,7 +229,9 @@ def _report(
         # Its rewards are too far apart for a search.
         landscape = Landscape(loss, steep, backward)
         noise = np.random.default_rng(3).normal(size=len(landscape.balanced))
-        scale = max(1.0, abs(landscape.graded(landscape.balanced + noise)[0]))
+        beside = abs(landscape.graded(landscape.balanced + noise)[0])
+        # By an infinite one every residual would be divided to nothing.
+        scale = max(1.0, beside) if math.isfinite(beside) else 1.0
         values.append(_balanced_loss(loss, landscape) / scale)
         slopes.append(landscape.slope / scale)
     reached = [each for each in minima if each.has_no_loss]

@@ -52,9 +52,10 @@ class Where:
 
         if self.device == "cpu":
             jax.config.update("jax_platforms", "cpu")  # type: ignore[no-untyped-call]
-        cores = os.cpu_count() or 1
-        if not self.coordinator and COUNT not in os.environ.get("XLA_FLAGS", ""):
+        is_set = "JAX_NUM_CPU_DEVICES" in os.environ or COUNT in os.environ.get("XLA_FLAGS", "")
+        if not (is_set or self.coordinator):
             # For --devices: without accelerators, each core is one, if JAX has not begun.
+            cores = os.cpu_count() or 1
             with suppress(RuntimeError):
                 jax.config.update("jax_num_cpu_devices", cores)  # type: ignore[no-untyped-call]
         if self.coordinator:
