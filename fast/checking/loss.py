@@ -227,13 +227,9 @@ def _report(
             example = example or counterexample(landscape, clear)
     if steep is not None:
         # Its rewards are too far apart for a search.
-        landscape = Landscape(loss, steep, backward)
-        noise = np.random.default_rng(3).normal(size=len(landscape.balanced))
-        beside = abs(landscape.graded(landscape.balanced + noise)[0])
-        # By an infinite one every residual would be divided to nothing.
-        scale = max(1.0, beside) if math.isfinite(beside) else 1.0
-        values.append(_balanced_loss(loss, landscape) / scale)
-        slopes.append(landscape.slope / scale)
+        value, slope = _at_balance(loss, Landscape(loss, steep, backward))
+        values.append(value)
+        slopes.append(slope)
     reached = [each for each in minima if each.has_no_loss]
     return LossReport(
         loss=loss,
@@ -251,6 +247,15 @@ def _report(
         falls=falls,
         counterexample=example,
     )
+
+
+def _at_balance(loss: Loss, landscape: Landscape) -> tuple[float, float]:
+    """The loss at balance and its slope, relative to the loss beside it if that is large."""
+    noise = np.random.default_rng(3).normal(size=len(landscape.balanced))
+    beside = abs(landscape.graded(landscape.balanced + noise)[0])
+    # By an infinite one every residual would be divided to nothing.
+    scale = max(1.0, beside) if math.isfinite(beside) else 1.0
+    return _balanced_loss(loss, landscape) / scale, landscape.slope / scale
 
 
 def _balanced_loss(loss: Loss, landscape: Landscape) -> float:
