@@ -1,4 +1,4 @@
-"""What takes the place of flows: soft values, energies on the way, a stop at every state."""
+"""Losses with soft values, energies on the way, or a stop at every state in place of flows."""
 
 import math
 from dataclasses import dataclass

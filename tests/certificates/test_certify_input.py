@@ -321,7 +321,7 @@ def test_numbers_may_be_of_any_kind(given: Any) -> None:
     ],
 )
 def test_an_initial_state_is_the_same_again(starts: list[str], words: str) -> None:
-    """Of two at random, TV was 0 (exact), where it is 1/4."""
+    """With one of two at random, TV was 0 (exact), where it is 1/4."""
     drawn = property(lambda _: starts.pop())
     steps = {"initial": drawn, "children": lambda _, s: [s + "0", s + "1"] if len(s) < 4 else []}
     problem = other(**steps, reward=lambda _, x: 3 if x[0] == "a" else 1)
