@@ -14,7 +14,6 @@ from fractions import Fraction
 from math import isfinite, nan
 from numbers import Rational, Real
 from operator import eq
-from random import Random
 from sys import getsizeof
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -25,8 +24,7 @@ from reference.files import memory_in_use, memory_of_machine
 
 T = TypeVar("T")
 
-# Calls that are repeated: this many first ones, and the same expected number whenever the number of
-# calls grows by a factor of e.
+# The first calls that are repeated at the end, and the random walks whose states are compared.
 ASKED_AGAIN = 100
 
 # Of each kind of float, the exponent of the least number with all digits, and their bits.
@@ -161,34 +159,6 @@ def _as_refusal(owner: str, name: str, error: Exception, arguments: Iterable[obj
     )
 
 
-class AskTwice:
-    """The choice of calls to repeat, to check that a user's function is deterministic.
-
-    The first 100 are repeated, and the n-th later one with probability `100 / n`, together with one
-    of the first 100, which reveals a slow change. Results differ for random answers, dropout,
-    mutable state and objects without equality; for no other reason.
-    """
-
-    def __init__(self) -> None:
-        self._rng, self._asked = Random(0), 0
-        self._random = self._rng.random
-        self._first: list[tuple[Any, Any]] = []
-
-    def again(self, question: Any, answer: Any) -> list[tuple[Any, Any]]:
-        """The calls to repeat after this one, each with its result."""
-        if not self.due():
-            return []
-        if len(self._first) < ASKED_AGAIN:
-            self._first.append((question, answer))
-            return [(question, answer)]
-        return [(question, answer), self._rng.choice(self._first)]
-
-    def due(self) -> bool:
-        """True if the next call is to be repeated."""
-        self._asked += 1
-        return self._random() * self._asked < ASKED_AGAIN
-
-
 def asked_again(call: str, first: object, again: object) -> InputError:
     """The error for a call such as "P: reward('aab')" with equal arguments and two results."""
     return InputError(
@@ -199,7 +169,7 @@ def asked_again(call: str, first: object, again: object) -> InputError:
 
 
 class Asked(Generic[T]):
-    """A user's function of one argument, some of whose calls are repeated.
+    """A user's function of one argument, whose first hundred calls can be repeated.
 
     `read` converts an answer, given the argument too, or raises `InputError`; `same` is the
     equality of two converted answers.
@@ -214,7 +184,8 @@ class Asked(Generic[T]):
         same: Callable[[T, T], bool] = eq,
     ):
         self.owner, self.name, self.function = owner, name, function
-        self._read, self._same, self._twice = read, same, AskTwice()
+        self._read, self._same = read, same
+        self._first: list[tuple[Any, T]] = []
 
     def __call__(self, argument: Any) -> T:
         """The converted answer."""
@@ -223,16 +194,25 @@ class Asked(Generic[T]):
             if isinstance(raw, np.integer):
                 raw = self._unwrapped(argument)
             answer = self._read(raw, argument)
-            for question, first in self._twice.again(argument, answer):
-                again = self._read(self._unwrapped(question), question)
-                if not self._same(first, again):
-                    call = f"{self.owner}: {self.name}({shown(question)})"
-                    raise asked_again(call, first, again)
         except InputError:
             raise
         except Exception as error:
             raise _as_refusal(self.owner, self.name, error, [argument]) from error
+        if len(self._first) < ASKED_AGAIN:
+            self._first.append((argument, answer))
         return answer
+
+    def ask_again(self) -> None:
+        """Repeats the first hundred calls, the last of them first.
+
+        In another order, a memory of the last question gives another answer. Raises InputError if
+        an answer differs.
+        """
+        for question, first in reversed(self._first):
+            again = self._read(called(self.owner, self.name, self._unwrapped, question), question)
+            if not self._same(first, again):
+                call = f"{self.owner}: {self.name}({shown(question)})"
+                raise asked_again(call, first, again)
 
     def _unwrapped(self, question: Any) -> Any:
         """An answer; raises InputError if it is an integer, and one of NumPy wrapped on the way."""
@@ -313,14 +293,6 @@ def rounded(state: Any) -> Any:
         return frozenset(map(rounded, state))
     parts = [*map(rounded, parts_of(state))]
     return (type(state), *parts) if parts else state
-
-
-def same_classes(one: Any, other: Any) -> bool:
-    """False if two equal states hold named tuples of two classes, which compare as tuples do."""
-    if isinstance(one, frozenset):
-        return True
-    two = {type(one), type(other)} - {tuple} if isinstance(one, tuple) else ()
-    return len(two) < 2 and all(map(same_classes, parts_of(one), parts_of(other)))
 
 
 def _is_vast(state: Any) -> bool:

@@ -236,4 +236,6 @@ def _table(features: Callable[[S], Iterable[float]], dag: PointedDAG[S]) -> npt.
         return row
 
     asked = Asked("the problem", "features", features, read)
-    return np.array([*map(asked, dag.labels)], np.float32)
+    rows = np.array([*map(asked, dag.labels)], np.float32)
+    asked.ask_again()
+    return rows

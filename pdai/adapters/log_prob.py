@@ -4,6 +4,7 @@
 many, `pdai.certify(samples, problem, log_prob=module)` asks for those that were drawn.
 """
 
+import itertools
 import sys
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
@@ -69,11 +70,13 @@ class LogProb:
         again.
         """
         if self._encode is None:
-            return np.array([self._one(x) for x in states])
+            logs = [self._one(x) for x in states]
+            self._one.ask_again()
+            return np.array(logs)
         distinct = [*dict.fromkeys(states)]
         starts = range(0, len(distinct), BATCH)
-        logs = [log for k in starts for log in self._batch(distinct[k : k + BATCH])]
-        by_state = dict(zip(distinct, logs, strict=True))
+        batches = (self._batch(distinct[k : k + BATCH]) for k in starts)
+        by_state = dict(zip(distinct, itertools.chain(*batches), strict=True))
         # In other batches, as an answer must not depend on its batch, as in training mode.
         for some in (distinct[:ASKED_AGAIN:2], distinct[1:ASKED_AGAIN:2]):
             for x, again in zip(some, self._batch(some) if some else (), strict=True):

@@ -212,6 +212,12 @@ class SamplerSource:
 class FunctionSource(SamplerSource):
     """A function from states or histories to rows over the children; options describe it."""
 
+    notes = (
+        "assumes that the sampler and the problem are functions (PROMISE.md, 1): a hundred answers "
+        "were asked for again in another order; where states are listed, equal ones were compared "
+        "on a hundred walks",
+    )
+
     def __init__(
         self, name: str, target: Target, policy: Callable[[Any], Any], options: CertifyOptions
     ):

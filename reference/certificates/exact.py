@@ -67,6 +67,7 @@ def exact_sampler(rows: ForwardRows, dag: PointedDAG[Any], max_nodes: int) -> Ex
             for edge in lifted.dag.out_edges[node]:
                 child = dag.labels[lifted.projection[lifted.dag.edges[edge][1]]]
                 values[edge] = exact[place[child]]
+    rows.ask_again()
     if rows.is_markovian:
         for node, other in met_again(rows.graph, dag):
             if dag.children[node]:

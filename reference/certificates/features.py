@@ -123,6 +123,7 @@ def table(
     """
     values = _values(features, is_bounded)
     rows = {x: values(x) for x in dict.fromkeys(terminals)}
+    values.ask_again()
     names = names or tuple(next(iter(rows.values()), ()))
     for x, row in rows.items():
         if row.keys() != set(names):

@@ -10,9 +10,9 @@ from reference.dag import PointedDAG
 from reference.errors import InputError, check_sequence, shown
 from reference.problems.base import AskedProblem, kind_of_problem
 from reference.user_code import (
+    ASKED_AGAIN,
     LONG,
     Asked,
-    AskTwice,
     Growth,
     Of,
     asked_again,
@@ -88,7 +88,8 @@ class ForwardRows:
         self._kept: dict[Hashable, Row] = {}
         self._name = getattr(policy, "__name__", type(policy).__name__)
         self._one = Asked("the sampler", self._name, policy, self._row)
-        self._many, self._twice = policy, AskTwice()
+        self._many = policy
+        self._first: list[tuple[Any, Row]] = []
 
     def rows(self, histories: Sequence[History]) -> list[Row]:
         """The row at the end of each history; InputError if one is no row over the children."""
@@ -101,6 +102,21 @@ class ForwardRows:
             for key, row in zip(new, self._ask(new), strict=True):
                 self._kept[key] = row
         return [self._kept[key] for key in keys]
+
+    def ask_again(self) -> None:
+        """Asks for the first hundred rows, and their children, again in another order.
+
+        Rows of many states are asked for in other batches too, on which a row must not depend, as
+        it does in training mode. Raises InputError if a row differs.
+        """
+        self.graph.ask_again()
+        self._one.ask_again()
+        for some in (self._first[::-2], self._first[-2::-2]):
+            answers = self._batch([key for key, _ in some])
+            for (key, first), row in zip(some, answers, strict=True):
+                if not first.near(row):
+                    call = f"the sampler: the row of {shown(key)} that {self._name} gives"
+                    raise asked_again(call, first, row)
 
     def check_equal(self, state: Hashable, other: Hashable) -> None:
         """Checks that two equal states have the same row, up to rounding."""
@@ -131,15 +147,7 @@ class ForwardRows:
         if self.takes in ("state", "history"):
             return [self._one(key) for key in keys]
         rows = self._batch(keys)
-        pairs = zip(keys, rows, strict=True)
-        due = [one for key, row in pairs for one in self._twice.again(key, row)]
-        # Asked again in other batches, as a row must not depend on its batch, as in training mode.
-        for again in (due[::2], due[1::2]):
-            answers = self._batch([key for key, _ in again])
-            for (key, first), row in zip(again, answers, strict=True):
-                if not first.near(row):
-                    call = f"the sampler: the row of {shown(key)} that {self._name} gives"
-                    raise asked_again(call, first, row)
+        self._first += zip(keys[: ASKED_AGAIN - len(self._first)], rows, strict=False)
         return rows
 
     def _batch(self, keys: list[Hashable]) -> list[Row]:
@@ -277,6 +285,13 @@ class BackwardRows:
             else:
                 self._kept[state] = self.p_b(state)
         return self._kept[state]
+
+    def ask_again(self) -> None:
+        """Repeats the first hundred calls of the user's functions, as `Asked.ask_again`."""
+        self.graph.ask_again()
+        self.parents.ask_again()
+        if self.p_b is not None:
+            self.p_b.ask_again()
 
     def _given(self, given: Any, state: Hashable) -> Row:
         parents, what = self.parents(state), Of("the row of p_B", state)

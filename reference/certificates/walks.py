@@ -185,7 +185,12 @@ class Walker:
         return tuple(reversed(path))
 
     def findings(self) -> Sequence[str]:
-        """The rounding of the rows, and a child that the sampler never goes to."""
+        """The rounding of the rows, and a child that the sampler never goes to.
+
+        Raises InputError if a function answers otherwise when it is asked again.
+        """
+        for asked in (self.forward, self.backward, self.reward.graph):
+            asked.ask_again()
         findings = self.forward.findings()
         if self._missed is not None:
             findings.append(

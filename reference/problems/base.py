@@ -24,9 +24,9 @@ from reference.errors import (
     shown,
 )
 from reference.user_code import (
+    ASKED_AGAIN,
     LONG,
     Asked,
-    AskTwice,
     Growth,
     Of,
     asked_again,
@@ -35,7 +35,6 @@ from reference.user_code import (
     exact,
     holds_float,
     rounded,
-    same_classes,
     same_states,
 )
 
@@ -60,8 +59,8 @@ MAX_NODES = 2_000_000
 MAX_SECONDS, LOOKED = 600.0, 1_024
 # How often the initial state is asked for: one of two at random is the same with 2^-19.
 SAME = 20
-# The number of states whose children are met once more.
-MET_AGAIN = 1_000
+# Random walks that are compared with the listed states take at most so many steps together.
+MOST_STEPS = 20_000
 # A lower bound of the bytes of a state in Python: its label, its number and its children.
 BYTES_PER_STATE = 200
 # Above this, a single fraction has a million bits.
@@ -302,6 +301,12 @@ class AskedProblem(Generic[S]):
             return Asked(self.name, "log_reward", self._problem.log_reward, _from_logarithm)
         return Asked(self.name, "reward", self._problem.reward, positive_reward)
 
+    def ask_again(self) -> None:
+        """Repeats the first hundred calls of each method that was asked, as `Asked.ask_again`."""
+        for name in ("children", "reward"):
+            if name in vars(self):
+                vars(self)[name].ask_again()
+
     def random_walk(self, rng: Random, growth: Growth) -> list[S]:
         """A path from `s_o` to an end, each child as likely; refused if it has no end."""
         path = [self.initial]
@@ -345,30 +350,35 @@ def enumerate_dag(problem: Problem[S], max_nodes: int = MAX_NODES) -> PointedDAG
     states, number = [asked.initial], {asked.initial: 0}
     rows: list[tuple[int, ...]] = []
     depth = 0
-    while len(rows) < len(states):
-        depth += 1
-        for state in states[len(rows) :]:
-            if len(rows) < LOOKED or not len(rows) % LOOKED:
-                growth.check(depth, state, lambda: _path_to_last(states, rows))
-            row = []
-            for child in asked.children(state):
-                try:
-                    v = number.setdefault(child, len(states))
-                except TypeError:
-                    check_hashable(f"a child of {shown(state)}", child)
-                    raise
-                if v == len(states):
-                    states.append(child)
-                row.append(v)
-            rows.append(tuple(row))
-            if len(states) > max_nodes or len(row) > max_nodes:
-                raise TooLargeError(
-                    f"{asked.name} has more than {max_nodes:,} states (stopped at depth {depth}), "
-                    "too many to enumerate: use a smaller instance; or write an environment, "
-                    "trained with `pdai train custom --environment MODULE:NAME` and bounded by "
-                    "`pdai certify`, which enumerate nothing; or raise `max_nodes` (on the command "
-                    "line --max-states, of `pdai inspect` --max-nodes)"
-                )
+    try:
+        while len(rows) < len(states):
+            depth += 1
+            for state in states[len(rows) :]:
+                if len(rows) < LOOKED or not len(rows) % LOOKED:
+                    growth.check(depth, state, lambda: _path_to_last(states, rows))
+                row = []
+                for child in asked.children(state):
+                    try:
+                        v = number.setdefault(child, len(states))
+                    except TypeError:
+                        check_hashable(f"a child of {shown(state)}", child)
+                        raise
+                    if v == len(states):
+                        states.append(child)
+                    row.append(v)
+                rows.append(tuple(row))
+                if len(states) > max_nodes or len(row) > max_nodes:
+                    raise TooLargeError(
+                        f"{asked.name} has more than {max_nodes:,} states (stopped at depth "
+                        f"{depth}), too many to enumerate: use a smaller instance; or write an "
+                        "environment, trained with `pdai train custom --environment MODULE:NAME` "
+                        "and bounded by `pdai certify`, which enumerate nothing; or raise "
+                        "`max_nodes` (on the command line --max-states, of `pdai inspect` "
+                        "--max-nodes)"
+                    )
+    finally:
+        # Also where the search ends early, as a random answer may be why.
+        asked.children.ask_again()
     for node, state in enumerate(states):
         if number.get(state) != node:
             raise InputError(
@@ -406,6 +416,7 @@ def enumerate_rewards(problem: Problem[S], dag: PointedDAG[S]) -> tuple[Fraction
             "has lost digits: give its logarithm as log_reward(terminal) instead of reward"
         )
     _check_rounding(asked.name, [dag.labels[x] for x in dag.terminals])
+    asked.ask_again()
     # A lift has states that are not the problem's.
     if dag.labels[0] == asked.initial:
         _check_equal_states(asked, dag)
@@ -414,7 +425,7 @@ def enumerate_rewards(problem: Problem[S], dag: PointedDAG[S]) -> tuple[Fraction
 
 def _check_rounding(name: str, terminals: Sequence[S]) -> None:
     """Refuses two terminal states that are floats of one number, such as 0.3 and 0.1 + 0.2."""
-    if not any(map(holds_float, terminals[:: max(1, len(terminals) // MET_AGAIN)])):
+    if not any(map(holds_float, terminals[:: max(1, len(terminals) // LOOKED)])):
         return
     met: dict[Any, S] = {}
     for x in terminals:
@@ -426,35 +437,42 @@ def _check_rounding(name: str, terminals: Sequence[S]) -> None:
 
 
 def _check_equal_states(asked: AskedProblem[S], dag: PointedDAG[S]) -> None:
-    """Compares listed states with equal ones that some other steps lead to."""
+    """Compares the rewards of listed states with those of equal ones that random walks meet."""
     for v, other in met_again(asked, dag):
-        listed = dag.labels[v]
-        if dag.children[v]:
-            first, again = ({*asked.children(x)} for x in (listed, other))
-            differ = first != again
-        else:
-            one, two = asked.reward(listed), asked.reward(other)
+        if not dag.children[v]:
+            one, two = asked.reward(dag.labels[v]), asked.reward(other)
             # Equal sets may be added up in another order.
-            differ = abs(one - two) * 1_000 > one + two
-        what = ("children" if dag.children[v] else "rewards") if differ else "classes"
-        if differ or not same_classes(listed, other):
-            raise InputError(
-                f"{asked.name}: the states {shown(listed)} and {shown(other)} are equal, but "
-                f"have other {what}: equal states are one, so let __eq__ and __hash__ compare all "
-                "that children and reward read; 1, True and 1.0 are equal too, and named tuples "
-                "of two classes"
-            )
+            if abs(one - two) * 1_000 > one + two:
+                raise _told_apart(asked.name, dag.labels[v], other, "rewards")
 
 
 def met_again(asked: AskedProblem[S], dag: PointedDAG[S]) -> Iterator[tuple[int, S]]:
-    """Some listed nodes, each with an equal state, another object, that other steps lead to."""
-    due, nodes = AskTwice().due, len(dag.labels)
-    for u in Random(0).sample(range(nodes), min(nodes, MET_AGAIN)):
-        met = {child: child for child in asked.children(dag.labels[u])}
-        for v in dag.children[u]:
-            other = met.get(dag.labels[v], dag.labels[v])
-            if other is not dag.labels[v] and due():
-                yield v, other
+    """The nodes on a hundred random walks, each with the equal state that the walk met.
+
+    Raises InputError if that has other children.
+    """
+
+    def walks() -> Iterator[tuple[int, S]]:
+        rng = Random(0)
+        for _ in range(ASKED_AGAIN):
+            state, children = asked.initial, asked.children(dag.labels[0])
+            while children:
+                node = dag.index[state]
+                children = asked.children(state)
+                if {*children} != {dag.labels[v] for v in dag.children[node]}:
+                    raise _told_apart(asked.name, dag.labels[node], state, "children")
+                yield node, state
+                state = rng.choice(children) if children else state
+
+    return islice(walks(), MOST_STEPS)
+
+
+def _told_apart(name: str, listed: object, other: object, what: str) -> InputError:
+    return InputError(
+        f"{name}: the states {shown(listed)} and {shown(other)} are equal, but have other {what}: "
+        "equal states are one, so let __eq__ and __hash__ compare all that children and reward "
+        "read; 1, True and 1.0 are equal too, and named tuples of two classes"
+    )
 
 
 def exact_reward(problem: Problem[S], terminal: S) -> Fraction:
