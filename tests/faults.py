@@ -29,7 +29,7 @@ from rich.markup import escape
 from rich.table import Table
 
 ROOT = Path(__file__).parents[1]
-COPIED = ("reference", "fast", "pdai", "verify", "tests", "proofs_notes", "examples")
+COPIED = ("reference", "fast", "pdai", "verify", "tests", "proofs_notes", "examples", "docs")
 # Unoptimised machine code is made twice as fast.
 SETTINGS = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 RESULTS = "FAULTS_RESULTS"
@@ -156,7 +156,8 @@ def endings(tests: Sequence[str], fault: Fault | None = None) -> dict[str, str]:
         for package in COPIED:
             ignored = shutil.ignore_patterns("__pycache__")
             shutil.copytree(ROOT / package, copy / package, ignore=ignored)
-        shutil.copy(ROOT / "pyproject.toml", copy)
+        for name in ("pyproject.toml", "README.md"):
+            shutil.copy(ROOT / name, copy)
         results, options = copy / "endings.json", list(tests)
         if fault is not None:
             fault.apply(copy)

@@ -21,6 +21,8 @@ def rotten(fault: Fault) -> str:
     if (count := (ROOT / fault.file).read_text().count(fault.right)) != 1:
         return f"its text occurs {count} times"
     source = (ROOT / fault.file).read_text().replace(fault.right, fault.wrong)
+    if not fault.file.endswith(".py"):
+        return ""
     try:
         ast.parse(source)
     except SyntaxError as error:

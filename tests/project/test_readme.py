@@ -18,8 +18,10 @@ from pdai.experiments.tables import claimed
 from pdai.experiments.verdicts import Comparison, Standing
 from tests.faults import FAULTS
 from tests.project.test_pages import COMMANDS, python_blocks, run_page
+from tests.reference.test_printed_rewards import DRAWS, sums, sums_of_exponentials
 from verify.lib.ledger import CLAIMS
 from verify.lib.record import Severity
+from verify.test_fig_linestraining import HALF, MOST
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -113,11 +115,33 @@ def test_the_share_of_memory_is_between_the_floors() -> None:
 def test_untrained_policies_and_rows_whose_state_is_seen_are_counted() -> None:
     every = [Results(experiment, stored(experiment)) for experiment in EXPERIMENTS.values()]
     assert untrained(every).startswith("In 5 of 15 rows.")
-    assert "Five of its Markovian numbers (both sets, Syn-16, Syn-32, 64 bits)" in TEXT
     rows = [row for row in claimed(every)[MARKOVIAN, BEST] if not row.is_of_integers()]
     ahead = [row.row for row in rows if row.standing is Standing.BETTER]
     assert ahead == ["rings", "sinusoid, repaired"]
     assert f"in {len(rows) - 2} of {len(rows)} rows of the paper's tables" in TEXT
+
+
+def test_untrained_policies_are_counted_over_draws_of_the_utilities() -> None:
+    sequences, sets = EXPERIMENTS["tab:sequences"].quoted, EXPERIMENTS["tab:sets"].quoted
+    for length in (16, 32):
+        printed = sequences[f"Syn-{length}, literal", MARKOVIAN].mean
+        assert sum(fcs < printed for fcs in sums(length)) == DRAWS
+    nearer = [
+        sum(
+            fcs < sets[f"K = {size}, literal", MARKOVIAN].mean for fcs in sums_of_exponentials(size)
+        )
+        for size in (16, 24)
+    ]
+    assert "(Syn-16, Syn-32) are worse than an untrained policy's under the printed" in TEXT
+    assert f"for each of {DRAWS} draws of the utilities" in TEXT
+    assert f"for {nearer[0]} and {nearer[1]} of {DRAWS} draws, 64 bits for the exponent" in TEXT
+
+
+@pytest.mark.catches(
+    "the README proves too large a TV", "README.md", "TV is at least 0.311", "TV is at least 0.411"
+)
+def test_the_proved_distance_of_laplace_mixtures_is_that_of_its_test() -> None:
+    assert f"with 0, [TV is at least {int(1000 * (HALF - MOST)) / 1000:.3f}](" in TEXT
 
 
 def test_what_memory_brings_is_of_the_results() -> None:

@@ -32,26 +32,36 @@ def sets(size: int, seed: int) -> Array:
     return rng.standard_normal(64)[order]
 
 
+def sums(length: int) -> list[float]:
+    """FCS of an untrained sampler to the printed reward of sequences, by draw of the utilities."""
+    return [fcs_of_uniform(sequences(length, seed).sum(-1)) for seed in range(DRAWS)]
+
+
+def sums_of_exponentials(size: int) -> list[float]:
+    """That to the printed reward of sets, by draw of the utilities."""
+    return [fcs_of_uniform(np.exp(sets(size, seed)).sum(-1)) for seed in range(DRAWS)]
+
+
 # The length, and the FCS printed for the trained Markovian sampler.
 @pytest.mark.parametrize(("length", "printed"), [(16, 0.165), (32, 0.243)])
 def test_of_a_sum_of_uniform_utilities_an_untrained_sampler_beats_the_table(
     length: int, printed: float
 ) -> None:
-    measured = [fcs_of_uniform(sequences(length, seed).sum(-1)) for seed in range(DRAWS)]
-    assert max(measured) < printed
+    assert max(sums(length)) < printed
 
 
 @pytest.mark.parametrize(
-    ("size", "printed", "mean", "spread"), [(16, 0.091, 0.12, 0.05), (24, 0.105, 0.09, 0.04)]
+    ("size", "printed", "mean", "spread", "nearer"),
+    [(16, 0.091, 0.12, 0.05, 9), (24, 0.105, 0.09, 0.04, 24)],
 )
-def test_of_a_sum_of_exponentials_an_untrained_sampler_is_as_close_as_the_table(
-    size: int, printed: float, mean: float, spread: float
+def test_of_a_sum_of_exponentials_the_draw_decides_whether_an_untrained_sampler_is_nearer(
+    size: int, printed: float, mean: float, spread: float, nearer: int
 ) -> None:
-    measured = [fcs_of_uniform(np.exp(sets(size, seed)).sum(-1)) for seed in range(DRAWS)]
+    measured = sums_of_exponentials(size)
     # As proofs_notes/errata.md says; the spread is of draws of the utilities.
     assert round(float(np.mean(measured)), 2) == mean
     assert round(float(np.std(measured, ddof=1)), 2) == spread
-    assert min(measured) < printed < max(measured)
+    assert sum(fcs <= printed for fcs in measured) == nearer
 
 
 def test_control_of_products_an_untrained_sampler_does_not_beat_the_tables() -> None:
