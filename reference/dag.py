@@ -3,8 +3,9 @@
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from itertools import chain
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from reference.arguments import checked
 from reference.errors import InputError, TooLargeError, check_hashable, check_list, shown
@@ -15,8 +16,23 @@ S = TypeVar("S", bound=Hashable)
 Trajectory = tuple[int, ...]
 
 
+class Pictured:
+    """The pictures of a graph, a lift, a policy or an inspection in notebooks."""
+
+    def _repr_html_(self) -> str:
+        return _show().html(self)  # type: ignore[no-any-return]
+
+    def _repr_svg_(self) -> str | None:
+        return _show().svg(self)  # type: ignore[no-any-return]
+
+
+def _show() -> Any:
+    """`reference.show`, which loads matplotlib."""
+    return import_module("reference.show")
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class PointedDAG(Generic[S]):
+class PointedDAG(Pictured, Generic[S]):
     """A finite pointed DAG `G = (S, X, E)` (def:normalpointeddag), nodes in topological order.
 
     Node 0 is the initial state `s_o`, the only node without parents; the terminal states `X` are

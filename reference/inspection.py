@@ -7,12 +7,18 @@ from fractions import Fraction
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from reference.balance import log_float
-from reference.dag import PointedDAG
+from reference.dag import Pictured, PointedDAG
 from reference.errors import InputError
 from reference.fields.field import FLOAT64
 from reference.policies import BackwardPolicy
-from reference.problems import Problem, enumerate_dag, enumerate_rewards, exact_reward
-from reference.problems.base import MAX_NODES, kind_of_problem
+from reference.problems.base import (
+    MAX_NODES,
+    Problem,
+    enumerate_dag,
+    enumerate_rewards,
+    exact_reward,
+    kind_of_problem,
+)
 from reference.solve import flows
 from reference.text import count_text
 
@@ -46,6 +52,12 @@ class Inspection(NamedTuple, Generic[S]):
     z: Fraction
     entropy: float
     overlooked: int = 0
+
+    def _repr_html_(self) -> str:
+        return Pictured._repr_html_(self)  # type: ignore[arg-type]  # a named tuple has no mixins
+
+    def _repr_svg_(self) -> str | None:
+        return Pictured._repr_svg_(self)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         # Thousands of rewards would bury the figures.

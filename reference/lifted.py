@@ -6,7 +6,7 @@ from numbers import Number
 from typing import Any, Generic, Protocol, TypeVar
 
 from reference.arguments import checked
-from reference.dag import PointedDAG, Trajectory
+from reference.dag import Pictured, PointedDAG, Trajectory
 from reference.errors import (
     InputError,
     TooLargeError,
@@ -99,7 +99,7 @@ class Table(Generic[S, W]):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LiftedDAG(Generic[S]):
+class LiftedDAG(Pictured, Generic[S]):
     """A pointed DAG lifted by `phi` and `W_o` (def:pointeddag, with paths that start at `s_o*`).
 
     The printed definition lets the paths of its condition (2) start anywhere, so that every

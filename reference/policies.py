@@ -6,14 +6,14 @@ from fractions import Fraction
 from typing import Any, Generic, Self
 
 from reference.arguments import check_fields, checked
-from reference.dag import PointedDAG, Trajectory
+from reference.dag import Pictured, PointedDAG, Trajectory
 from reference.errors import InputError, check_type, plain, shown
 from reference.fields.field import Field, T
 from reference.lifted import LiftedDAG
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EdgeWeights(Generic[T]):
+class EdgeWeights(Pictured, Generic[T]):
     """A non-negative number on each edge of a DAG; a path has the product over its edges.
 
     Attributes:

@@ -1,7 +1,7 @@
 """Graphs, lifts, policies and problems in notebooks and as pictures: layers from left to right.
 
-`import reference` gives these classes the methods `_repr_html_` and `_repr_svg_` of Jupyter, which
-call `html` and `svg`: this module loads matplotlib, and the classes know nothing of it.
+The methods `_repr_html_` and `_repr_svg_` of these classes, which Jupyter calls, are `html` and
+`svg`. This module loads matplotlib, so the classes import it when they are shown.
 """
 
 import math

@@ -1,42 +1,5 @@
 """The sampling problems: the one definition of each task."""
 
-from reference.problems.base import Order as Order
-from reference.problems.base import Problem as Problem
-from reference.problems.base import RewardForm as RewardForm
-from reference.problems.base import dyadic as dyadic
-from reference.problems.base import enumerate_dag as enumerate_dag
-from reference.problems.base import enumerate_rewards as enumerate_rewards
-from reference.problems.base import exact_reward as exact_reward
-from reference.problems.base import positive_reward as positive_reward
-from reference.problems.bits import BitSequences as BitSequences
-from reference.problems.closed_form import ClosedForm as ClosedForm
-from reference.problems.closed_form import Enclosure as Enclosure
-from reference.problems.closed_form import closed_form as closed_form
-from reference.problems.contexts import InContext as InContext
-from reference.problems.contexts import contexts_of as contexts_of
-from reference.problems.factors import Factored as Factored
-from reference.problems.factors import restrict as restrict
-from reference.problems.factors import split as split
-from reference.problems.graphs import EdgeAddition as EdgeAddition
-from reference.problems.graphs import Graph as Graph
-from reference.problems.grid import Cell as Cell
-from reference.problems.grid import Grid as Grid
-from reference.problems.grid import Landscape as Landscape
-from reference.problems.hard_core import HardCore as HardCore
-from reference.problems.ising import Ising as Ising
-from reference.problems.lines import Lines as Lines
-from reference.problems.networks import Network as Network
-from reference.problems.phylogeny import Phylogeny as Phylogeny
-from reference.problems.preference import Preference as Preference
-from reference.problems.random_walk import LazyRandomWalk as LazyRandomWalk
-from reference.problems.regression_priors import HyperGPrior as HyperGPrior
-from reference.problems.regression_priors import ZellnerPrior as ZellnerPrior
-from reference.problems.selections import Selection as Selection
-from reference.problems.sequences import Build as Build
-from reference.problems.sequences import Sequences as Sequences
-from reference.problems.sequences import SyntheticSequences as SyntheticSequences
-from reference.problems.sets import Sets as Sets
-from reference.problems.structure import StructureLearning as StructureLearning
-from reference.problems.tables import TableSequences as TableSequences
-from reference.problems.torus import Torus as Torus
-from reference.problems.variables import VariableSelection as VariableSelection
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

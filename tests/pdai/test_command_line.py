@@ -398,4 +398,4 @@ def test_the_extra_brings_what_is_named() -> None:
     assert names | {"jaxlib"} == TRAIN
     assert "pdai[train,docs,experiments]" in extras["dev"]
     judge = {re.split(r"\W", line)[0] for line in project["dependencies"]}
-    assert judge == {"numpy", "scipy", "python", "tyro", "rich"}
+    assert judge == {"numpy", "scipy", "python", "lazy", "tyro", "rich"}

@@ -11,7 +11,8 @@ from fast.balance.loss import PolicyLoss, TrajectoryLoss
 from fast.balance.losses import TrajectoryBalance
 from fast.dynamics.base import AbstractDynamics
 from fast.dynamics.markov import Markov, Uniform
-from fast.environments import ENVIRONMENTS, AbstractEnvironment, Encoding, make_environment
+from fast.encoding import Encoding
+from fast.environments import ENVIRONMENTS, AbstractEnvironment, make_environment
 from fast.environments.grid import GridEnvironment
 from fast.parts import LOSSES
 from reference.errors import InputError

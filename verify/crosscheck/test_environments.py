@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from fast.checking.environment import check_environment
-from fast.environments import Encoding, GridEnvironment, TabularEnvironment, make_environment
+from fast.encoding import Encoding
+from fast.environments import GridEnvironment, TabularEnvironment, make_environment
 from fast.environments.interface import encode_all
 from fast.laws.enumeration import decode_all, enumerate_environment
 from reference.balance import log_float

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from fast.checking.environment import check_environment
+from fast.encoding import Encoding
 from fast.environments import (
     AbstractEnvironment,
-    Encoding,
     TabularEnvironment,
     WalkEnvironment,
     feature_count,

@@ -1,0 +1,88 @@
+"""The size of the house: lines by room, and lines that a file of the core drags with it.
+
+Each number may fall and not rise: a change that needs more says so here, with its reason.
+"""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+OURS = ("reference", "fast", "pdai", "verify")
+# The faces of packages and what they import are counted, and the names that they load when used.
+CLOSURES = {
+    "reference.lifted": 1_100,
+    "fast.environments.grid": 2_800,
+    "fast.dynamics.srwm": 2_000,
+    "fast.balance.losses": 5_700,
+    "fast.training.trainer": 13_100,
+}
+
+
+@cache
+def source(module: str) -> tuple[Path, str] | None:
+    """The file of a module, and its text."""
+    place = ROOT / module.replace(".", "/")
+    for path in (place / "__init__.py", place.with_suffix(".py")):
+        if path.exists():
+            return path, path.read_text()
+    return None
+
+
+@cache
+def faces(package: str) -> dict[str, str]:
+    """The modules of the names that a package loads when they are used, by name."""
+    stub = ROOT / package.replace(".", "/") / "__init__.pyi"
+    lines = stub.read_text().splitlines() if stub.exists() else []
+    words = (line.split() for line in lines)
+    return {name: package + module for _, module, _, name, *_ in words}
+
+
+def imported(body: list[ast.stmt]) -> Iterator[str]:
+    """The modules that are loaded with a file: those at its top, but for types alone."""
+    for node in body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                yield faces(node.module).get(alias.name, f"{node.module}.{alias.name}")
+            yield node.module
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield from imported(node.orelse)
+        elif isinstance(node, ast.If | ast.Try | ast.With):
+            yield from imported(node.body)
+
+
+def closure(module: str) -> dict[Path, int]:
+    """The files that importing a module loads, with their lines."""
+    files, due = dict[Path, int](), [module]
+    while due:
+        name = due.pop()
+        parents = name.split(".")
+        for end in range(1, len(parents) + 1):
+            package = ".".join(parents[:end])
+            if (one := source(package)) is None or one[0] in files:
+                continue
+            files[one[0]] = len(one[1].splitlines())
+            wanted = imported(ast.parse(one[1]).body)
+            due += [x for x in wanted if x.split(".")[0] in OURS]
+    return files
+
+
+@pytest.mark.parametrize("module", CLOSURES)
+def test_a_file_of_the_core_drags_few_lines_with_it(module: str) -> None:
+    assert sum(closure(module).values()) <= CLOSURES[module]
+
+
+def test_the_closure_is_what_python_loads() -> None:
+    code = "import reference.lifted, sys; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    loaded = map(source, (name for name in done.stdout.split() if name.startswith("reference")))
+    assert {one[0] for one in loaded if one is not None} == closure("reference.lifted").keys()
