@@ -12,9 +12,9 @@ import numpy.typing as npt
 from fast.tasks.posteriors import PRIORS
 from reference.arguments import checked
 from reference.certificates.statement import at_most, small
-from reference.errors import InputError
+from reference.errors import InputError, plain
 from reference.files import sha256
-from reference.problems.columns import Table, check_unmasked, read_table, table_of
+from reference.problems.columns import Levels, Table, check_unmasked, read_table, table_of
 from reference.problems.dag_floats import Progress
 from reference.problems.edge_rules import NamedEdge
 from reference.problems.graph_posterior import GraphPosterior
@@ -44,6 +44,8 @@ def posterior(
     max_parents: int | None = None,
     forbid: Sequence[NamedEdge] = (),
     require: Sequence[NamedEdge] = (),
+    bins: int | None = None,
+    levels: Levels = (),
     prior: Literal["zellner", "hyper-g"] = "zellner",
     progress: Progress = lambda share, word: None,
 ) -> "GraphAnswer | SelectionAnswer":
@@ -57,6 +59,10 @@ def posterior(
         max_parents: the largest number of parents of a node; no limit by default.
         forbid: edges that no graph has, as "a -> b" or ("a", "b").
         require: edges that every graph has.
+        bins: cut each column of more different numbers into so many classes, at quantiles, and
+            score categories.
+        levels: levels of columns, with those that no row has, as a mapping of names to levels, or
+            as texts such as "size=small,large".
         prior: the prior of the coefficients, with an outcome.
         progress: called with the share of a long sum that is done, and a word for it.
 
@@ -68,10 +74,17 @@ def posterior(
     if outcome is None:
         if prior != "zellner":
             raise InputError(f"prior is {prior!r}, but needs an outcome: name one, or leave it out")
+        table = table.categories(bins, levels)
         chosen = choose_score(table, score)
         law = GraphPosterior.from_table(table, chosen, max_parents, forbid, require, progress)
         return GraphAnswer(table, chosen, law)
-    given = {"max_parents": max_parents, "forbid": forbid, "require": require}
+    given = {
+        "max_parents": max_parents,
+        "forbid": forbid,
+        "require": require,
+        "bins": bins,
+        "levels": levels,
+    }
     for name, value in {**given, "score": "" if score == "auto" else score}.items():
         if value not in (None, (), [], ""):
             raise InputError(
@@ -231,6 +244,7 @@ class GraphAnswer(Answer):
         expected_edges, log_z = law.expected_edges, law.log_z()
         return {
             **self._data_facts(),
+            **self.table.facts,
             "score": f"{FORMULAS[self.score.name]}; {self.score.reason}",
             "prior": "all graphs that keep to the limits equally probable",
             **{name: text for name, text in rules.items() if text},
@@ -335,8 +349,8 @@ class SelectionAnswer(Answer):
         return [
             *self.table.remarks(),
             *(
-                f"column {name!r} is always one of {', '.join(values)}, taken for numbers: if they "
-                "are codes of categories, give a column of 0 and 1 for each but one"
+                f"column {name!r} is always one of {plain(', '.join(values))}, taken for numbers: "
+                "if they are codes of categories, give a column of 0 and 1 for each but one"
                 for name, values in self.table.coded().items()
                 if len(values) > 2 or name == self.outcome
             ),

@@ -24,7 +24,7 @@ from reference.problems import (
 )
 from reference.problems.columns import Table, read_table
 from reference.problems.dag_limits import dag_count
-from reference.problems.network_scores import Score, numbers_to_score
+from reference.problems.network_scores import Score, choose_score
 from reference.problems.random_networks import GraphLaw
 
 PRIORS = {"zellner": ZellnerPrior(), "hyper-g": HyperGPrior()}
@@ -83,8 +83,7 @@ class _Posterior(BuiltIn):
 
     def remarks(self) -> list[str]:
         """Likely mistakes in the file."""
-        as_categories = getattr(self, "score", "") == "bdeu"
-        return [] if self.data is None else self.table().remarks(as_categories=as_categories)
+        return [] if self.data is None else self.table().remarks()
 
 
 # Every configuration makes its problem to check the options, which takes seconds on 14 variables.
@@ -123,8 +122,13 @@ class StructureTask(_Posterior):
     seen: ClassVar[tuple[str, ...]] = ("graph_code",)
 
     score: Score = "auto"
-    """bge: for numbers, moved and scaled to mean 0 and variance 1; bdeu: for categories; auto: bge,
-    refused where a file looks like categories."""
+    """bge: for numbers, moved and scaled to mean 0 and variance 1; bdeu: for categories; auto: bdeu
+    where all columns are text, else bge; refused where numbers look like categories."""
+    bins: int | None = None
+    """Cut each column with more different numbers than this into so many classes, at quantiles, and
+    score categories."""
+    levels: tuple[str, ...] = ()
+    """Levels of a column, with those that no row has, as "size=small,large"; it is not cut."""
     max_parents: int | None = None
     """Largest number of parents of a node; no limit by default."""
     order: Order = "fixed"
@@ -150,6 +154,8 @@ class StructureTask(_Posterior):
         """
         if self.data is None:
             require(self, "score", self.score != "bdeu", "be bge: generated data are numbers")
+            for name in ("bins", "levels"):
+                require(self, name, not getattr(self, name), "be left out: it is for a file")
             # Runs stored before `auto` existed have bge here.
             object.__setattr__(self, "score", "auto")
         super().check()
@@ -159,18 +165,28 @@ class StructureTask(_Posterior):
         if self.data is None:
             options = self.nodes, self.rows, self.graphs, self.data_seed, self.max_parents
             return _generated(self.order, *options)
-        problem = StructureLearning.from_csv(self.data, self.score, self.max_parents)
+        problem = StructureLearning.from_table(self.table(), self.score, self.max_parents)
         return _ordered(problem, self.order)
+
+    def table(self) -> Table:
+        """The table of the file, as categories if there are bins or levels."""
+        return super().table().categories(self.bins, self.levels)
+
+    def remarks(self) -> list[str]:
+        """Likely mistakes in the file."""
+        if self.data is None:
+            return []
+        score = choose_score(self.table(), self.score)
+        return self.table().remarks(as_categories=score.name == "bdeu")
 
     def facts(self, source: str = "") -> dict[str, str]:
         """Contents of the file, and the score and prior used for it."""
         if self.data is None:
             return {"score": "bge"}
-        score = f"{self.score}, as asked for"
-        if self.score == "auto":
-            numbers_to_score(self.table(), self.score)
-            score = "bge, as all columns hold numbers; categories need --score bdeu"
-        return {"score": score, **super().facts(source), "prior": "all graphs equally probable"}
+        table = self.table()
+        score = "{}, {}".format(*choose_score(table, self.score))
+        facts = {"score": score, **super().facts(source), **table.facts}
+        return {**facts, "prior": "all graphs equally probable"}
 
     def states(self) -> int:
         """The number of graphs, finished or not."""

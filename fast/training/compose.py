@@ -45,6 +45,8 @@ ADDED: dict[str, Any] = {
     "penalty": "square",
     "graph_code": "edges",
     "rule": "adamw",
+    "bins": None,
+    "levels": (),
 }
 # The parts that every run has.
 FIXED: dict[str, type] = {

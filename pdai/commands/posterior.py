@@ -29,6 +29,7 @@ class ExactPosterior:
         pdai posterior my.csv
         pdai posterior my.csv --score bdeu --max-parents 3 --out posteriors/mine
         pdai posterior my.csv --forbid "site -> smoke" --require "gene -> site"
+        pdai posterior my.csv --bins 3 --levels "stage=I,II,III,IV"
         pdai posterior my.csv --outcome y
     """
 
@@ -47,6 +48,11 @@ class ExactPosterior:
     """Edges that no graph has, each as "a -> b"."""
     require: tuple[str, ...] = ()
     """Edges that every graph has, each as "a -> b"."""
+    bins: int | None = None
+    """Cut each column with more different numbers than this into so many classes, at quantiles, and
+    score categories: for tables of numbers beside text."""
+    levels: tuple[str, ...] = ()
+    """Levels of a column, with those that no row has, as "size=small,large"; it is not cut."""
     paths: bool = False
     """Sum paths beyond 16 columns too, which takes minutes."""
     best: int = 5
@@ -81,6 +87,8 @@ class ExactPosterior:
             max_parents=self.max_parents,
             forbid=self.forbid,
             require=self.require,
+            bins=self.bins,
+            levels=self.levels,
             prior=self.prior,
             progress=lambda share, word: said(f"{word}: {share:.0%} of the terms"),
         )

@@ -4,18 +4,20 @@ import csv
 import io
 import math
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from itertools import combinations, zip_longest
+from itertools import accumulate, combinations, zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple, Self
 from unicodedata import normalize
 
 import numpy as np
 import numpy.typing as npt
 
-from reference.errors import InputError, check_integer, check_list, shown
+from reference.errors import InputError, check_integer, check_list, plain, shown
 from reference.files import read_file, sha256
 
 Floats = npt.NDArray[np.float64]
@@ -32,6 +34,8 @@ LEAST_SPREAD = 1e-13
 NOTHING = {"", "nan", "none", "null", "na", "n/a", "<na>", "nat"}
 MISSING = NOTHING | {"-", "--", ".", "?", "n.a.", "#na", "#n/a", "-nan", "(null)", "\\n"}
 MISSING |= {"#value!", "#div/0!", "#ref!", "#num!", "#name?", "#n/a n/a", "missing"}
+# Words that may stand for a missing value, or be a category.
+UNKNOWN = {"unknown", "not known", "unspecified"}
 # Numbers that programs write for a missing value. So may be any that comes again and is away from
 # the others by more than so many of their ranges, or by one range if its digits are nines.
 STAND_INS = {-99, -999, -9999}
@@ -48,8 +52,21 @@ DECIMAL = re.compile(
     r"[+-]?(\d{1,999}(\.\d{0,999})?|\.\d{1,999})(e[+-]?\d{1,4})?", re.ASCII | re.IGNORECASE
 )
 
-# A column with at most this many different integers, each twice on average, may be categories.
-MOST_CODES = 10
+# A column with at most this many different integers, each twice on average, may be categories,
+# such as days of a month.
+MOST_CODES = 31
+# BDeu sees few dependences of a column with more levels than one for so many rows, and than a few.
+ROWS_OF_A_LEVEL = 10
+FEW_LEVELS = 4
+# Cyrillic and Greek letters that look like Latin ones, in lower or in upper case.
+LOOKS = str.maketrans(
+    "\u0430\u0432\u0435\u0456\u0458\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0455"
+    "\u03b1\u03b2\u03b5\u03b6\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7",
+    "abeijkmhopctyxsabezhikmnoptyx",
+)
+
+# Levels of columns by their names, or as texts such as "size=small,large".
+Levels = Mapping[str, Sequence[object]] | Sequence[str]
 
 
 class Table(NamedTuple):
@@ -60,12 +77,16 @@ class Table(NamedTuple):
         names: the names of the columns.
         rows: the rows, equally long.
         digest: the SHA-256 digest of the file.
+        cuts: where `categories` cuts numbers: the largest of each class but the last.
+        declared: the levels that `categories` declares, by the name of the column.
     """
 
     source: str
     names: tuple[str, ...]
     rows: list[list[str]]
     digest: str
+    cuts: Mapping[str, tuple[str, ...]] | None = None
+    declared: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
     @property
     def columns(self) -> dict[str, tuple[str, ...]]:
@@ -94,10 +115,72 @@ class Table(NamedTuple):
         """The columns that look like categories coded by integers, with these integers."""
         coded = {}
         for name, column in self.columns.items():
-            values = sorted(set(column))
+            values = set(column)
             if len(values) <= min(MOST_CODES, len(column) / 2) and all(map(_is_integer, values)):
-                coded[name] = values
+                coded[name] = sorted(values, key=float)
         return coded
+
+    def categories(self, bins: int | None = None, declared: Levels = ()) -> Self:
+        """The table as categories, for `codes`; itself without bins or levels.
+
+        Args:
+            bins: the number of classes for a column with more different numbers, cut at quantiles,
+                unless its levels are declared; None cuts none.
+            declared: levels of columns, with those that no row has.
+
+        Raises:
+            InputError: if there are not 2 to 100 bins, no such column, or a level is missing.
+        """
+        if bins is None and not declared:
+            return self
+        if bins is not None:
+            check_integer(self.source, "bins", bins, 2, most=100)
+        pairs = declared.items() if isinstance(declared, Mapping) else map(_split, declared)
+        stated = {name: self._stated(name, values) for name, values in pairs}
+        cuts = {
+            name: tops
+            for name, column in self.columns.items()
+            if bins and name not in stated and (tops := _cuts(column, bins))
+        }
+        return self._replace(cuts=cuts, declared=stated)
+
+    def _stated(self, name: str, values: Sequence[object]) -> tuple[str, ...]:
+        """The levels of a column as text; raises InputError if a value is not among them."""
+        words = tuple(str(value).strip(AROUND) for value in values)
+        if name not in self.names:
+            raise InputError(
+                f"levels are declared of {shown(name)}, but the columns of {self.source} are "
+                f"{', '.join(self.names)}: write 'COLUMN=a,b,c' with one of them"
+            )
+        absent = sorted({*self.columns[name]} - {*words})
+        if absent or "" in words or len({*words}) < len(words):
+            such = f", such as {absent[0]!r}" if absent else ""
+            raise InputError(
+                f"{self.source}: the levels of {name!r} are {shown(words)}, but must be all values "
+                f"of the column{such}, each once, and may be more: write them as 'COLUMN=a,b,c'"
+            )
+        return words
+
+    def codes(self) -> Ints:
+        """The columns as categories; errors are those of `levels`."""
+        columns = self.columns
+        for name, tops in (self.cuts or {}).items():
+            ends = [*map(Decimal, tops)]
+            columns[name] = tuple(str(bisect_left(ends, Decimal(x))) for x in columns[name])
+        return levels(
+            self.source, [*zip(*columns.values(), strict=True)], self.names, self.declared
+        )
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """Cuts of numbers, and declared levels, in words."""
+        cuts = [
+            f"{name} at most {', at most '.join(tops)}, above"
+            for name, tops in (self.cuts or {}).items()
+        ]
+        stated = [f"{name}: {', '.join(words)}" for name, words in self.declared.items()]
+        facts = {"classes of numbers": "; ".join(cuts), "declared levels": "; ".join(stated)}
+        return {name: text for name, text in facts.items() if text}
 
     def remarks(self, *, as_categories: bool = False) -> list[str]:
         """Likely mistakes, a sentence each.
@@ -106,6 +189,7 @@ class Table(NamedTuple):
             as_categories: whether the values are scored as categories.
         """
         remarks, half = [], len(self.rows) // 2
+        cuts, coded = self.cuts or {}, self.coded()
         if half > 1 and self.rows[:half] == self.rows[half:]:
             remarks.append(
                 f"rows {half + 1} to {2 * half} are rows 1 to {half} again: if they are no other "
@@ -113,12 +197,22 @@ class Table(NamedTuple):
             )
         for name, column in self.columns.items():
             values, texts = sorted(set(column)), not any(map(DECIMAL.fullmatch, column))
-            many = len(values) > max(MOST_CODES, len(column) / 2)
-            if as_categories and many and all(map(DECIMAL.fullmatch, values)):
+            size = len(cuts[name]) + 1 if name in cuts else len(self.declared.get(name, values))
+            if as_categories and size > max(FEW_LEVELS, len(column) / ROWS_OF_A_LEVEL):
+                effect = (
+                    "it tends to be joined to every other, whatever they hold"
+                    if size == len(values) == len(column)
+                    else "only its strong edges to columns of few are seen, and those to columns "
+                    "of many may be chance"
+                )
                 remarks.append(
-                    f"column {name!r} has {len(values)} different numbers in {len(column)} "
-                    "rows, each taken for a category, and such columns are joined whatever they "
-                    "hold: put them into a few classes, or score numbers with `--score bge`"
+                    f"column {name!r} has {size} categories in {len(column)} rows: "
+                    f"{effect}; make a few classes, of numbers by `--bins 3`"
+                )
+            if name in cuts and name in coded:
+                remarks.append(
+                    f"column {name!r} is always one of {plain(', '.join(coded[name]))}, cut as "
+                    "numbers: if they are codes of categories, declare them with `--levels`"
                 )
             others = [cells for other, cells in self.columns.items() if other != name]
             if as_categories and _may_count(column, others):
@@ -136,17 +230,56 @@ class Table(NamedTuple):
                     f"column {name!r} holds {value} {column.count(value)} times: if that stands "
                     "for a missing value, leave these rows out"
                 )
-            spelled: dict[str, str] = {}
-            for value in values if texts else ():
-                plainly = " ".join(normalize("NFKC", value).casefold().strip("\"'").split())
-                if spelled.setdefault(plainly, value) != value:
-                    remarks.append(
-                        f"column {name!r} has {spelled[plainly]!r} and {value!r}: if they are one "
-                        "category, write it in one way"
-                    )
+            if texts and (pairs := _look_alikes(values)):
+                remarks.append(
+                    f"column {name!r} has {plain(', '.join(pairs), 200)}: if they are one "
+                    "category, write it in one way"
+                )
         # Of few rows some are nearly in line by chance.
         numbers = not as_categories and len(self.rows) > 4
         return remarks + _near_copies(self.columns) if numbers else remarks
+
+
+def _split(text: str) -> tuple[str, list[str]]:
+    """The column and the levels of a text such as "size=small,large"."""
+    name, _, values = text.partition("=")
+    return name.strip(AROUND), values.split(",")
+
+
+def _cuts(column: Sequence[str], bins: int) -> tuple[str, ...]:
+    """The largest number of each class but the last; none of text, or of at most `bins` numbers.
+
+    Each cut is where the share of rows is nearest to a quantile, and the lower of two equally near.
+    """
+    counts = Counter(map(Decimal, column if all(map(DECIMAL.fullmatch, column)) else ()))
+    if len(counts) <= bins:
+        return ()
+    values = sorted(counts)
+    ends = [*accumulate(counts[value] for value in values)][:-1]
+    nearest = {
+        min(range(len(ends)), key=lambda i: abs(bins * ends[i] - k * len(column)))
+        for k in range(1, bins)
+    }
+    return tuple(str(values[i]) for i in sorted(nearest))
+
+
+def _look_alikes(values: Sequence[str]) -> list[str]:
+    """Pairs of texts that may be one category, written in two ways or with a slip in a word."""
+    spelled: dict[str, str] = {}
+    shorter: dict[str, str] = {}
+    pairs = []
+    for value in values:
+        plainly = normalize("NFKC", value).casefold().translate(LOOKS).strip("\"'")
+        pairs.append((spelled.setdefault(" ".join(plainly.split()), value), value))
+    for word, value in spelled.items():
+        # Not of numerals such as VIII; words such as `east` and `west` differ at their beginning.
+        for i in range(1, len(word) if word.isalpha() and len({*word}) > 2 else 0):
+            rest = word[:i] + word[i + 1 :]
+            if len(word) > 3:
+                pairs.append((spelled.get(rest, value), value))
+            if 7 < len(word) != i + 1:
+                pairs.append((shorter.setdefault(rest, value), value))
+    return sorted({f"{a!a} and {b!a}" for a, b in pairs if a != b})
 
 
 def _may_count(column: Sequence[str], others: Sequence[Sequence[str]]) -> bool:
@@ -179,7 +312,9 @@ def _near_copies(columns: Mapping[str, Sequence[str]]) -> list[str]:
 def _stand_ins(column: Sequence[str]) -> list[str]:
     """The values of a column that may stand for a missing one."""
     values = sorted(set(column))
-    listed = [x for x in values if _is_integer(x) and float(x) in STAND_INS]
+    listed = [
+        x for x in values if x.casefold() in UNKNOWN or (_is_integer(x) and float(x) in STAND_INS)
+    ]
     if not all(map(DECIMAL.fullmatch, values)):
         return listed
     numbers = Counter(map(float, column))
@@ -213,7 +348,7 @@ def read_table(path: Path) -> Table:
         raise InputError(f"{name} cannot be read as CSV ({error}): save it as UTF-8 text") from None
     if len(lines) < 2:
         raise InputError(f"{name} has {len(lines)} lines, but must have names and rows of values")
-    if len(lines[0]) == 1 and (marks := [mark for mark in ";\t" if mark in lines[0][0]]):
+    if len(lines[0]) == 1 and (marks := [mark for mark in ";\t| " if mark in lines[0][0]]):
         raise InputError(
             f"{name}: its first line is {shown(lines[0][0])}, without a comma: separate the values "
             f"by commas, and not by {marks[0]!r}"
@@ -267,10 +402,16 @@ def _check_present(place: str, names: Sequence[str], row: Sequence[str]) -> None
             )
 
 
-def levels(owner: str, data: object, names: Sequence[str]) -> Ints:
+def levels(
+    owner: str,
+    data: object,
+    names: Sequence[str],
+    declared: Mapping[str, Sequence[str]] = MappingProxyType({}),
+) -> Ints:
     """Data as categories, numbered from 0 in the order of their values, column by column.
 
-    Raises InputError for a single category, a missing value, or a number written in two ways.
+    Declared levels that no row has come first, so that the largest number counts all. Raises
+    InputError for a single category, a missing value, or a number written in two ways.
     """
     values: npt.NDArray[Any] = np.asarray(data)
     if values.dtype.kind in "OSU":
@@ -286,6 +427,7 @@ def levels(owner: str, data: object, names: Sequence[str]) -> Ints:
         values = values if values.dtype.kind in "iu" else numbers
     codes = np.array([np.unique(column, return_inverse=True)[1] for column in values.T], np.int64)
     for name, column in zip(names, codes, strict=True):
+        column += max(0, len(declared.get(name, ())) - 1 - column.max())
         if not column.any():
             raise InputError(
                 f"{owner}: column {name!r} is constant: leave it out, as nothing can be learned "

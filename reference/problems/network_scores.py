@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from reference.errors import InputError, shown
+from reference.errors import InputError, plain, shown
 from reference.problems.columns import (
     DECIMAL,
     NUMBER_ELSEWHERE,
@@ -18,7 +18,6 @@ from reference.problems.columns import (
     Ints,
     Table,
     check_positive,
-    levels,
     standard_columns,
 )
 
@@ -37,10 +36,13 @@ def numbers_to_score(table: Table, score: Score) -> Floats:
         name, values = next(iter(coded.items()))
         raise InputError(
             f"{table.source}: {', '.join(map(repr, coded))} may hold numbers or the codes of "
-            f"categories ({name!r} is always one of {', '.join(values)}): choose `--score bdeu` "
-            "for categories, or `--score bge` for numbers"
+            f"categories ({name!r} is always one of {plain(', '.join(values))}): choose `--score "
+            "bdeu` for categories, or `--score bge` for numbers"
         )
-    return table.numbers("leave the column out, or score categories with `--score bdeu`")
+    return table.numbers(
+        "leave the column out, cut numbers into classes with `--bins 3`, or score categories with "
+        "`--score bdeu`"
+    )
 
 
 class ChosenScore(NamedTuple):
@@ -51,11 +53,18 @@ class ChosenScore(NamedTuple):
 
 
 def choose_score(table: Table, score: Score) -> ChosenScore:
-    """The score of a table; with `auto` it is `bdeu` if every column is text.
+    """The score of a table; with `auto` it is `bdeu` if every column is text, or cut.
 
     Raises InputError as `numbers_to_score` does, or if no column holds plain decimal numbers, and
     one holds numbers that are written in another way.
     """
+    if table.cuts is not None:
+        if score == "bge":
+            raise InputError(
+                f"{table.source}: score is 'bge', which is for numbers, but bins and levels make "
+                "categories: leave one of them out"
+            )
+        return ChosenScore("bdeu", "as bins or levels are given")
     if score != "auto":
         return ChosenScore(score, "as asked for")
     if not any(DECIMAL.fullmatch(cell) for row in table.rows for cell in row):
@@ -77,7 +86,7 @@ def table_scores(table: Table, score: Literal["bge", "bdeu"], max_parents: int) 
     Raises InputError as `standard_columns` and `levels` do.
     """
     if score == "bdeu":
-        return bdeu_scores(levels(table.source, table.rows, table.names), max_parents)
+        return bdeu_scores(table.codes(), max_parents)
     numbers = numbers_to_score(table, score)
     return bge_scores(standard_columns(table.source, numbers, table.names), max_parents)
 
@@ -126,7 +135,8 @@ def bdeu_scores(codes: Ints, max_parents: int, sample_size: float = 1.0) -> Floa
 
     The configurations of a set of variables are the combinations of its members' levels, with a
     Dirichlet prior that shares `sample_size`, positive, equally (Heckerman, Geiger and Chickering,
-    1995). `codes`, shape (N, n), has the level of each value, from 0 on; every level occurs.
+    1995). `codes`, shape (N, n), has the level of each value, from 0 on; the largest of each
+    column is that of a row.
     """
     check_positive("BDeu", "sample_size", sample_size)
     levels: list[int] = (codes.max(axis=0) + 1).tolist()

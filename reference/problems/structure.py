@@ -15,6 +15,7 @@ from reference.problems.base import Order
 from reference.problems.best_graphs import best_graph
 from reference.problems.closed_form import Summed, check_count, seeded
 from reference.problems.columns import (
+    Table,
     column_names,
     data_names,
     levels,
@@ -28,7 +29,13 @@ from reference.problems.dag_limits import (
     possible_families,
 )
 from reference.problems.dag_sums import DagSums
-from reference.problems.network_scores import Score, bdeu_scores, bge_scores, numbers_to_score
+from reference.problems.network_scores import (
+    Score,
+    bdeu_scores,
+    bge_scores,
+    choose_score,
+    table_scores,
+)
 from reference.problems.networks import Network, all_ancestors, edge_indicators
 from reference.problems.random_networks import GraphLaw, random_network
 from reference.problems.score_tables import integer_weights, relative_scores, score_table
@@ -155,14 +162,20 @@ class StructureLearning(Summed):
     ) -> Self:
         """The posterior given the columns of a CSV file whose first line names them.
 
-        The score is `bge` for numbers, `bdeu` for categories; `auto` is `bge`, but refuses columns
-        that look like categories. Raises InputError as `read_table`, `gaussian` and `discrete` do.
+        The score is `bge` for numbers, `bdeu` for categories; `auto` decides by `choose_score`.
+        Raises InputError as `read_table`, `choose_score` and `table_scores` do.
         """
         check_choice("StructureLearning.from_csv", "score", score, Score)
-        table = read_table(Path(path))
-        if score == "bdeu":
-            return cls.discrete(table.rows, table.names, max_parents)
-        return cls.gaussian(numbers_to_score(table, score), table.names, max_parents)
+        return cls.from_table(read_table(Path(path)), score, max_parents)
+
+    @classmethod
+    def from_table(
+        cls, table: Table, score: Score = "auto", max_parents: int | None = None
+    ) -> Self:
+        """The posterior given a table; arguments and errors as for `from_csv`."""
+        most = check_max_parents(max_parents, check_size(len(table.names)))
+        scores = table_scores(table, choose_score(table, score).name, most)
+        return cls.from_scores(scores, table.names, most)
 
     @classmethod
     def random(

@@ -5,6 +5,7 @@ import os
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
+from random import Random
 from typing import Any, cast
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 import pdai
 from fast.tasks import StructureTask, VariablesTask
 from fast.training.compose import configure, from_json, to_json
+from pdai.answers import table_from
 from reference.errors import TooLargeError
 from reference.problems import (
     EdgeAddition,
@@ -236,6 +238,15 @@ def test_integers_that_may_be_categories_are_asked_about(tmp_path: Path) -> None
         assert StructureLearning.discrete(data, list("abc")) == coded
     words = written(tmp_path, rows_of("x y x", "1 2 3"))
     refused("score categories with `--score bdeu`", StructureLearning.from_csv, words)
+    # So are months, and days of a month.
+    for most, is_asked in ((12, True), (31, True), (32, False)):
+        days = " ".join(str(1 + i % most) for i in range(2 * most))
+        path = written(tmp_path, rows_of(days, " ".join(f"{i}.5" for i in range(2 * most))))
+        if is_asked:
+            refused(r"'a' may hold .*always one of 1, 2, 3, ", pdai.posterior, path)
+            assert "one of 1, 2, 3, " in pdai.posterior(path, outcome="a").facts["warnings"]
+        else:
+            assert pdai.posterior(path).score.name == "bge"
     # Numbers are not asked about, nor are integers that seldom recur.
     path = written(tmp_path, rows_of("10 11 12 13 14 15 16 10", "1.5 2 1 2 1 2 1 2"))
     assert StructureTask(data=path).make_problem().names == ("a", "b")
@@ -295,6 +306,14 @@ def test_a_category_is_a_text_or_another_value(pair: tuple[Any, Any]) -> None:
         *((column, None) for column in ("100 10 1 100", "0 20 2 20", "8 9 7 9", "9 0 9 0")),
         ("9999 1.5 2 2", None),
         ("Yes no yes no", "column 'a' has 'Yes' and 'yes': if they are one category"),
+        ("x \u0445 y y", "column 'a' has 'x' and '\\u0445': if they are one category"),
+        ("yes no yess no", "column 'a' has 'yes' and 'yess': if they are one category"),
+        ("Frankfurt Frankfrut Bonn Bonn", "column 'a' has 'Frankfrut' and 'Frankfurt'"),
+        ("a Control a contol", "column 'a' has 'contol' and 'Control'"),
+        # Other words, numerals and numbers are no slips.
+        *((f"{pair} {pair}", None) for pair in ("east west", "VII VIII", "stage1 stage2")),
+        *((f"{pair} {pair}", None) for pair in ("typical atypical", "regionA regionB", "II III")),
+        ("unknown p p q", "column 'a' holds unknown 1 times: if that stands for a missing value"),
         ("p \"'p'\" q q", "column 'a' has \"'p'\" and 'p': if they are one category"),
         ("1.5 2 3 4", None),
         ("1e1 1E1 2 2", None),
@@ -331,11 +350,102 @@ def test_an_answer_tells_of_likely_mistakes(
     assert remark in facts["warnings"] if remark else "warnings" not in facts
 
 
+@pytest.mark.parametrize(
+    ("levels", "rows", "is_wide"),
+    [(5, 40, True), (5, 50, False), (4, 12, False), (71, 700, True), (70, 700, False)],
+)
+def test_more_categories_than_one_for_ten_rows_are_remarked_on(
+    levels: int, rows: int, is_wide: bool, tmp_path: Path
+) -> None:
+    cities = " ".join(f"city{i % levels}" for i in range(rows))
+    path = written(tmp_path, rows_of(cities, "x y " * (rows // 2)))
+    remarks = pdai.posterior(path).remarks
+    remark = f"'a' has {levels} categories in {rows} rows: only its strong edges"
+    assert any(remark in text for text in remarks) == is_wide
+    assert StructureTask(data=path).remarks() == remarks
+
+
+def aged(rows: int) -> str:
+    """Age in years, sex and sickness, which is three times as likely above 55 as below."""
+    rng, lines = Random(0), ["age,sex,sick"]
+    for _ in range(rows):
+        age, sex = rng.randint(20, 89), rng.choice("fm")
+        is_sick = rng.random() < (0.75 if age > 55 else 0.25)
+        lines.append(f"{age},{sex},{'yes' if is_sick else 'no'}")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("rows", [100, 200, 400])
+def test_numbers_beside_text_are_cut_into_classes(rows: int, tmp_path: Path) -> None:
+    path = written(tmp_path, aged(rows))
+    refused("value of 'sex' is .*with `--bins 3`, or score", pdai.posterior, path)
+
+    def joined(answer: Any) -> float:
+        return float(answer.edges.loc["age", "sick"] + answer.edges.loc["sick", "age"])
+
+    wide, cut = pdai.posterior(path, score="bdeu"), pdai.posterior(path, bins=3)
+    # The dependence is missed, which is said, and is seen in classes.
+    assert joined(wide) < 1e-4 < 0.9999 < joined(cut)
+    assert "only its strong edges" in wide.facts["warnings"]
+    assert not cut.remarks
+    ages = np.array([int(age) for age in cut.table.columns["age"]])
+    low, high = map(int, cast(Any, cut.table.cuts)["age"])
+    assert cut.facts["classes of numbers"] == f"age at most {low}, at most {high}, above"
+    classes = np.array(["low", "middle", "high"])[(ages > low) * 1 + (ages > high)]
+    table = [[place, *row[1:]] for place, row in zip(classes, cut.table.rows, strict=True)]
+    assert np.array_equal(pdai.posterior(table).edges.to_numpy(), cut.edges.to_numpy())
+    # Training has the same posterior.
+    task = StructureTask(data=path, bins=3)
+    exact = [[float(p) for p in row] for row in task.make_problem().edge_marginals()]
+    assert cut.edges.to_numpy().tolist() == exact
+    assert task.facts()["classes of numbers"] == cut.facts["classes of numbers"]
+    refused("bins is 3, but must be left out", lambda: StructureTask(bins=3))
+
+
+def test_codes_are_cut_unless_they_are_declared() -> None:
+    coded = [[i * i % 13, "xy"[i % 2]] for i in range(61)]
+    cut = pdai.posterior(coded, bins=3)
+    assert "always one of 0, 1, 3, 4, 9, 10, 12, cut as numbers" in cut.facts["warnings"]
+    declared = pdai.posterior(coded, bins=3, levels={"0": range(13)})
+    assert not declared.table.cuts
+    assert declared.facts["warnings"].startswith("column '0' has 13 categories in 61 rows")
+    assert "cut as numbers" not in declared.facts["warnings"]
+
+
+@pytest.mark.catches(
+    "Numbers are cut at quantiles of the different values, and not of the rows.",
+    "reference/problems/columns.py",
+    "abs(bins * ends[i] - k * len(column))",
+    "abs(bins * (i + 1) - k * len(values))",
+)
+@pytest.mark.parametrize(
+    ("column", "bins", "cuts"),
+    [
+        # Equal numbers are in one class, so that classes are fewer or unequal.
+        ("1 1 1 1 2 3", 2, ["1"]),
+        ("5 5 5 5 5 1 2", 2, ["2"]),
+        ("1 1 1 1 1 1 1 2 3 4", 3, ["1"]),
+        ("10 9 1e1 8.5 7 -3", 3, ["7", "9"]),
+        # The lower of two that are equally near.
+        ("1 2 3 4 5", 2, ["2"]),
+        # No more numbers than classes.
+        ("1 1 2 2 3 3", 3, None),
+    ],
+)
+def test_cuts_are_nearest_to_quantiles_whatever_the_order(
+    column: str, bins: int, cuts: list[str] | None
+) -> None:
+    cells = column.split()
+    for order in (cells, cells[::-1], sorted(cells)):
+        table = table_from([[cell, "xy"[i % 2]] for i, cell in enumerate(order)])
+        assert table.categories(bins).cuts == ({"0": (*cuts,)} if cuts else {})
+
+
 def test_many_numbers_as_categories_are_remarked_on(tmp_path: Path) -> None:
     noise = np.random.default_rng(3).normal(size=(30, 2)).round(3).astype(str).T
     path = written(tmp_path, rows_of(*map(" ".join, noise)))
     remarks = StructureTask(data=path, score="bdeu").remarks()
-    assert "has 30 different numbers in 30 rows" in remarks[0]
+    assert "has 30 categories in 30 rows: it tends to be joined" in remarks[0]
     assert not StructureTask(data=path).remarks()
     # Columns without any relation are joined for certain, as their values tell the rows apart.
     assert pdai.posterior(path, score="bdeu").posterior.expected_edges > 0.99
@@ -390,6 +500,8 @@ def test_tasks_read_files_and_refuse_what_is_of_the_generator(tmp_path: Path) ->
     config = configure("structure")
     assert to_json(config)["score"] == "bge"
     assert from_json(to_json(config), "") == config == configure("structure", score="bge")
+    cut = configure("structure", data=path, bins=3, levels=("a=1,2", "b=3,4"))
+    assert from_json(to_json(cut), "").task == cut.task
 
 
 def test_a_generated_posterior_is_made_once_however_often_its_options_are_checked() -> None:

@@ -113,6 +113,82 @@ def test_rules_of_edges_condition_the_law_on_the_graphs_that_keep_to_them(tmp_pa
     assert not drawn["b -> a"].any()
 
 
+@pytest.mark.catches(
+    "One of the required parents of a node suffices.",
+    "reference/problems/edge_rules.py",
+    "(masks & needed == needed)",
+    "((masks & needed != 0) | (needed == 0))",
+)
+def test_a_node_has_all_its_required_parents() -> None:
+    noise = pandas.DataFrame(np.random.default_rng(0).normal(size=(50, 3)), columns=list("ABC"))
+    edges = pdai.posterior(noise, require=["A -> C", "B -> C"]).edges
+    assert edges.loc["A", "C"] == edges.loc["B", "C"] == 1
+    assert 0 < edges.loc["A", "B"] < 1
+
+
+@pytest.mark.catches(
+    "The expected number of edges counts paths.",
+    "reference/problems/graph_posterior.py",
+    "math.fsum(self.edges.flat)",
+    "math.fsum(self.ancestors.flat) - self.nodes",
+)
+def test_the_expected_number_of_edges_is_that_of_all_graphs(tmp_path: Path) -> None:
+    path = made_up(3, 0, False, tmp_path)
+    law = law_of(path, "bge", 3)
+    counted = sum(weight * sum(mask.bit_count() for mask in g) for g, weight in law.items())
+    expected = float(counted / sum(law.values()))
+    answer: Any = pdai.posterior(path)
+    assert answer.posterior.expected_edges == pytest.approx(expected, abs=1e-14)
+    # Control: paths are more.
+    assert answer.ancestors.to_numpy().sum() - 3 > expected + 0.01
+
+
+def dirichlet(rows: list[str], sizes: list[int], v: int, mask: int) -> Fraction:
+    """The marginal likelihood of a column given its parents, by BDeu, in fractions.
+
+    Counts of a configuration have the Dirichlet law of equal parameters, which sum to one over all
+    cells of column and parents.
+    """
+    parents = [u for u in range(len(sizes)) if mask >> u & 1]
+
+    def rising(members: list[int]) -> Fraction:
+        share = Fraction(1, math.prod(sizes[u] for u in members))
+        counts = Counter(tuple(row[u] for u in members) for row in rows).values()
+        return math.prod((share + i for k in counts for i in range(k)), start=Fraction(1))
+
+    return rising([*parents, v]) / rising(parents)
+
+
+@pytest.mark.catches(
+    "Levels that no row has are not counted.",
+    "reference/problems/columns.py",
+    "column += max(0, len(declared.get(name, ())) - 1 - column.max())",
+    "column += 0",
+)
+@pytest.mark.parametrize(
+    ("levels", "sizes", "third"),
+    [
+        ({}, [2, 3, 2], "pppqqqpqppqp"),
+        ({"C": "pqrs"}, [2, 3, 4], "pppqqqpqppqp"),
+        # As texts, and where a single level has rows.
+        (["A=no,x,y", "C = p , q"], [3, 3, 2], "pppppppppppp"),
+    ],
+)
+def test_declared_levels_count_though_no_row_has_them(
+    levels: Any, sizes: list[int], third: str
+) -> None:
+    rows = ["".join(row) for row in zip("xxxyyyxyxyxx", "iijkjkijkjii", third, strict=True)]
+    law = {
+        graph: math.prod(dirichlet(rows, sizes, v, mask) for v, mask in enumerate(graph))
+        for graph in all_dags(3)
+    }
+    frame = pandas.DataFrame([[*row] for row in rows], columns=list("ABC"))
+    answer: Any = pdai.posterior(frame, levels=levels)
+    # Three weights are rounded to 24 bits.
+    assert answer.edges.to_numpy() == pytest.approx(shares(law, law), abs=2e-7)
+    assert ("declared levels" in answer.facts) == bool(levels)
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_inclusions_and_best_sets_are_those_of_all_sets(seed: int, tmp_path: Path) -> None:
     path = made_up(5, seed, False, tmp_path)
@@ -245,6 +321,13 @@ REFUSED = [
     (GOOD, ["--prior", "hyper-g"], "but needs an outcome"),
     (GOOD, ["--outcome", "b", "--max-parents", "1"], "max_parents is 1, but is for graphs"),
     (GOOD, ["--outcome", "z"], "outcome is 'z'"),
+    (GOOD.replace(",", " "), [], "separate the values by commas, and not by ' '"),
+    (GOOD, ["--bins", "1"], "bins is 1, but must be"),
+    (GOOD, ["--bins", "3", "--score", "bge"], "score is 'bge', which is for numbers"),
+    (GOOD, ["--outcome", "b", "--bins", "3"], "bins is 3, but is for graphs"),
+    (GOOD, ["--levels", "z=x,y"], "levels are declared of 'z', but the columns"),
+    (GOOD, ["--levels", "a=x,z"], "must be all values of the column, such as 'y', each once"),
+    (GOOD, ["--levels", "a=x,y,x"], "must be all values of the column, each once"),
     (",".join("abcdefghijklmnopqrstu") + "\n" + ",".join(["1.5"] * 21) + "\n", [], "at most 20"),
 ]
 
