@@ -135,8 +135,9 @@ class Table(NamedTuple):
             return self
         if bins is not None:
             check_integer(self.source, "bins", bins, 2, most=100)
-        pairs = declared.items() if isinstance(declared, Mapping) else map(_split, declared)
-        stated = {name: self._stated(name, values) for name, values in pairs}
+        if not isinstance(declared, Mapping):
+            declared = dict(map(_split, check_list(self.source, "levels", declared)))
+        stated = {name: self._stated(name, values) for name, values in declared.items()}
         cuts = {
             name: tops
             for name, column in self.columns.items()
@@ -146,7 +147,8 @@ class Table(NamedTuple):
 
     def _stated(self, name: str, values: Sequence[object]) -> tuple[str, ...]:
         """The levels of a column as text; raises InputError if a value is not among them."""
-        words = tuple(str(value).strip(AROUND) for value in values)
+        entries = check_list(self.source, f"levels of {shown(name)}", values)
+        words = tuple(str(value).strip(AROUND) for value in entries)
         if name not in self.names:
             raise InputError(
                 f"levels are declared of {shown(name)}, but the columns of {self.source} are "
@@ -240,9 +242,9 @@ class Table(NamedTuple):
         return remarks + _near_copies(self.columns) if numbers else remarks
 
 
-def _split(text: str) -> tuple[str, list[str]]:
+def _split(text: object) -> tuple[str, list[str]]:
     """The column and the levels of a text such as "size=small,large"."""
-    name, _, values = text.partition("=")
+    name, _, values = str(text).partition("=")
     return name.strip(AROUND), values.split(",")
 
 

@@ -169,7 +169,7 @@ def dirichlet(rows: list[str], sizes: list[int], v: int, mask: int) -> Fraction:
     ("levels", "sizes", "third"),
     [
         ({}, [2, 3, 2], "pppqqqpqppqp"),
-        ({"C": "pqrs"}, [2, 3, 4], "pppqqqpqppqp"),
+        ({"C": [*"pqrs"]}, [2, 3, 4], "pppqqqpqppqp"),
         # As texts, and where a single level has rows.
         (["A=no,x,y", "C = p , q"], [3, 3, 2], "pppppppppppp"),
     ],
@@ -187,6 +187,13 @@ def test_declared_levels_count_though_no_row_has_them(
     # Three weights are rounded to 24 bits.
     assert answer.edges.to_numpy() == pytest.approx(shares(law, law), abs=2e-7)
     assert ("declared levels" in answer.facts) == bool(levels)
+
+
+@pytest.mark.parametrize("wrong", [{"b": 4}, {"b": "pq"}, "b=p,q", 5, [("b", "pq")]])
+def test_levels_in_another_form_are_refused(wrong: Any, tmp_path: Path) -> None:
+    path = written(tmp_path, GOOD)
+    words = "must be a sequence|levels are declared of"
+    refused(words, lambda: pdai.posterior(path, levels=wrong))
 
 
 @pytest.mark.parametrize("seed", range(2))
