@@ -1,7 +1,9 @@
 """tab:preferencesa: the weights that are enumerated, and their likelihoods."""
 
 import math
+from fractions import Fraction
 from itertools import product
+from random import Random
 from typing import Any
 
 import pytest
@@ -31,6 +33,26 @@ def test_the_reward_is_the_likelihood_of_the_comparisons(scope: Any) -> None:
         likelihood = math.prod(1 / (1 + math.exp(-score)) for score in scores)
         assert float(problem.reward(Weights(w))) == pytest.approx(likelihood, rel=3.1 * 2.0**-24)
     scope("25 rewards")
+
+
+@pytest.mark.claim("tab:preferencesa")
+@pytest.mark.control("tab:preferencesa")
+@pytest.mark.catches(
+    "prefers the item of lower utility",
+    "reference/problems/preference.py",
+    "sign = 1 if",
+    "sign = -1 if",
+)
+def test_the_weights_that_made_many_comparisons_are_the_likeliest() -> None:
+    problem, stream = Preference.random(400, 3, 1, seed=5), Random(5)
+    hidden = tuple(stream.randint(-1, 1) for _ in range(3))
+    box = [*product(range(-1, 2), repeat=3)]
+    posterior = {w: problem.reward(Weights(w)) for w in box}
+    assert posterior[hidden] / sum(posterior.values()) > Fraction(9, 10)
+    # Control: comparisons turned round have the opposite weights.
+    turned = Preference(tuple(tuple(-x for x in row) for row in problem.differences), 1)
+    opposite = tuple(-w for w in hidden)
+    assert max(box, key=lambda w: turned.reward(Weights(w))) == opposite != hidden
 
 
 @pytest.mark.control("tab:preferencesa")

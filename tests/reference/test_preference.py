@@ -59,19 +59,6 @@ def test_fewer_comparisons_are_a_prefix_of_more() -> None:
     assert Preference.paper(150, seed=1) != longest
 
 
-def test_labels_follow_the_likelihood_of_hidden_weights() -> None:
-    # With many comparisons the posterior sits on the weights that made them.
-    problem = Preference.random(400, 3, 1, seed=5)
-    box = list(product(range(-1, 2), repeat=3))
-    posterior = [problem.reward(Weights(w)) for w in box]
-    best = max(range(len(box)), key=lambda i: posterior[i])
-    assert posterior[best] / sum(posterior) > Fraction(9, 10)
-    # Control: labels turned round have the opposite weights as their best.
-    turned = Preference(tuple(tuple(-x for x in row) for row in problem.differences), 1)
-    worst = max(box, key=lambda w: turned.reward(Weights(w)))
-    assert worst == tuple(-w for w in box[best])
-
-
 @pytest.mark.parametrize("block", [5, 25, 10_000])
 @pytest.mark.parametrize(
     ("comparisons", "dimension", "bound"), [(1, 1, 2), (40, 2, 2), (25, 4, 2), (9, 6, 1)]
