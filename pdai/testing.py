@@ -3,10 +3,10 @@
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from pdai.certifying.certify import certify
 from pdai.certifying.options import checked_level
+from pdai.certifying.sources import fresh_draws
 from reference.certificates.laws import law_of
 from reference.certificates.listed import ListedLaw
 from reference.certificates.statement import Certificate
@@ -69,12 +69,7 @@ def assert_law(
     draws: list[Hashable] = []
     while True:
         size = min(max(FIRST, len(draws)), most - len(draws))
-        fresh: Any = draw(size)
-        if len(fresh) != size:
-            raise InputError(
-                f"draw({size}) gives {len(fresh)} draws, but must give as many as are asked for"
-            )
-        draws += fresh.tolist() if hasattr(fresh, "tolist") else fresh
+        draws += fresh_draws("assert_law", draw, size)
         made = certify(draws, problem=target, level=part)
         if made.interval.low > 0:
             raise AssertionError(f"the sampler has another law: {made}\n{_text(made)}")

@@ -12,6 +12,7 @@ import pytest
 from reference import RATIONAL, BackwardPolicy, marginal, normalize, total_variation
 from reference.certificates.importance import Walks
 from reference.certificates.paths import SeveralPaths, averaged
+from reference.certificates.walks import Sampler
 from verify.lib.scopes import Scope
 from verify.test_log_z_tv_bound import instances, laws_of
 
@@ -118,7 +119,7 @@ def test_without_the_drawn_path_there_is_no_bound(count: int) -> None:
     assert RATIONAL.sum(x.without_the_drawn_one(count) for x in made) < tv
 
 
-class Given:
+class Given(Sampler):
     """A sampler of trajectories with given numbers: one forward, then one backward per call."""
 
     def __init__(self, batches: list[Walks]):

@@ -23,7 +23,7 @@ from fast.sampling.trajectories import repeat
 from reference.certificates.importance import Walks
 from reference.certificates.rows import choose_all, closed_rows
 from reference.certificates.sums import ExactPath, PathSums
-from reference.certificates.walks import LogRewards
+from reference.certificates.walks import LogRewards, Sampler
 from reference.errors import InputError, shown
 from reference.problems.closed_form import Enclosure
 
@@ -42,7 +42,7 @@ class _At(NamedTuple):
     undo: Any
 
 
-class RowSampler:
+class RowSampler(Sampler):
     """A trained policy, to be certified, on an environment of that precision.
 
     The problem in plain Python has the rewards that count; without one, those of the environment

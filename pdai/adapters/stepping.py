@@ -11,7 +11,7 @@ from reference.certificates.importance import Walks
 from reference.certificates.policies import BATCH_ROUNDING
 from reference.certificates.rows import Floats, Ints, choose_all, exact_row, soft_rows
 from reference.certificates.sums import PathSums
-from reference.certificates.walks import LogRewards
+from reference.certificates.walks import LogRewards, Sampler
 from reference.dag import PointedDAG, pointed_dag
 from reference.errors import InputError, TooLargeError, check_hashable, shown
 from reference.fields.field import RATIONAL
@@ -81,7 +81,7 @@ class Steps(Protocol):
         ...
 
 
-class SteppedSampler:
+class SteppedSampler(Sampler):
     """Another library's sampler, to be certified.
 
     The exact rewards of a problem of this project are used, with which the library's must agree, or

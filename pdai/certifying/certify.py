@@ -25,6 +25,7 @@ from pdai.certifying.sources import (
     SamplerSource,
     SampleSource,
     check_outside,
+    fresh_draws,
     two_spellings,
 )
 from pdai.certifying.target import Target, log_z_interval
@@ -110,8 +111,8 @@ def certify(what: Any, problem: Any = None, **options: Any) -> Certificate:
         what: a run, or its folder; a function from a state to a row of numbers, one per child, or
             `module:name` of one; samples, as a sequence, an array, an iterator or a `Counter`; a
             CSV file of samples or of recorded trajectories, `-` for the standard input; an object
-            with `log_prob(x)`, such as a module of PyTorch; or one with `draw`, such as those of
-            `pdai.adapters`.
+            with `log_prob(x)`, such as a module of PyTorch; one whose `draw(count)` gives as many
+            independent draws; or a sampler of `pdai.adapters`.
         problem: a problem, its class, or `module:Name`; a run has its own, and for samples a `law`
             may stand in its place.
         options: the fields of `pdai.certifying.options.CertifyOptions`, by name, such as
@@ -286,8 +287,12 @@ def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource
             "sampler of your own is named module:Name, such as my_module:policy"
         )
     sampler = load_object(what, "sampler", "my_module:policy") if isinstance(what, str) else what
-    if hasattr(sampler, "draw"):
+    if isinstance(sampler, Sampler):
         return DrawingSource(sampler, target)
+    if hasattr(sampler, "draw"):
+        own_name, count = type(sampler).__name__, options.samples
+        draws = fresh_draws(own_name, sampler.draw, count)
+        return SampleSource(draws, target, count, own_name)
     if has_log_prob(sampler):
         return LogProbSource(LogProb.at(sampler), target)
     if not callable(sampler):

@@ -375,8 +375,8 @@ class SampleSource(SamplerSource):
     set, or one is no terminal state.
     """
 
-    def __init__(self, samples: Iterable[Any], target: Target, most: int):
-        super().__init__("samples", target)
+    def __init__(self, samples: Iterable[Any], target: Target, most: int, name: str = "samples"):
+        super().__init__(name, target)
         if isinstance(samples, Set):
             raise InputError(
                 f"the samples are a {type(samples).__name__}, which has each value once: give "
@@ -416,17 +416,39 @@ class SampleSource(SamplerSource):
         self.notes = (*self.notes, *ordering, *notes)
 
 
-class DrawingSource(SamplerSource):
-    """An object that draws, such as a sampler of another library; its answers are checked.
+def fresh_draws(owner: str, draw: Callable[[int], Any], count: int) -> list[Any]:
+    """So many draws of a user's `draw(count)`, whose answer is a list, an array or an iterator.
+
+    Raises InputError if it raises, or gives fewer or more; an iterator may have no end.
+    """
+
+    def taken(size: int) -> Any:
+        answer = draw(size)
+        return [*islice(answer, size)] if isinstance(answer, Iterator) else answer
+
+    answer = called(owner, "draw", taken, count)
+    if hasattr(answer, "__array__") and not hasattr(answer, "columns"):
+        answer = values_of(np.asarray(answer), f"the answer of {owner}")
+    if not isinstance(answer, Sequence) or len(answer) != count:
+        size = f"{len(answer):,} draws" if isinstance(answer, Sequence) else shown(answer)
+        raise InputError(
+            f"{owner}: draw({count}) gives {size}, but must give as many draws as are asked for: "
+            "a list, an array or an iterator of them"
+        )
+    return [*answer]
+
+
+class DrawingSource(SamplerSource, Sampler):
+    """A sampler of trajectories, such as one of another library; its answers are checked.
 
     `ends` has the terminal states that were drawn, where a problem has their rewards.
     """
 
-    def __init__(self, sampler: Any, target: Target):
+    def __init__(self, sampler: Sampler, target: Target):
         super().__init__(type(sampler).__name__, target)
         self.ends: list[Hashable] = []
         self._likeliest = Likeliest()
-        self._sampler = sampler
+        self._sampler: Any = sampler
         self._rewards = None if target.problem is None else LogRewards(target.problem)
         self._before: Walks | None = None
 
@@ -484,7 +506,7 @@ class DrawingSource(SamplerSource):
 
     def findings(self) -> Sequence[str]:
         self._likeliest.check_drawn(self.ends)
-        return getattr(self._sampler, "findings", list)()
+        return self._sampler.findings()  # type: ignore[no-any-return]
 
     def _walks(self, method: str, function: Callable[..., Any], argument: Any) -> Walks:
         walks = called(self.name, method, function, argument)

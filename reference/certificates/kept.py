@@ -21,7 +21,7 @@ SEAL = "seal.json"
 COLUMNS = ("log_p_f", "log_p_b", "log_reward", "error")
 
 
-class KeptDraws:
+class KeptDraws(Sampler):
     """A sampler whose draws are kept in a folder, block by block.
 
     The random numbers of a block depend on the seed and its number alone, and a block is written

@@ -17,7 +17,7 @@ from reference.certificates.importance import Walks
 from reference.certificates.walks import Sampler
 
 
-class SeveralPaths:
+class SeveralPaths(Sampler):
     """A sampler of ends, each with K >= 1 paths; `log_p_f - log_p_b` of its draws is `log q`."""
 
     def __init__(self, sampler: Sampler, count: int):

@@ -13,7 +13,7 @@ from reference.certificates.histograms import order_of_sorted, random_order
 from reference.certificates.importance import Walks
 from reference.certificates.inputs import read_rows
 from reference.certificates.state_texts import Outside, OutsideError, StateTexts
-from reference.certificates.walks import LogRewards
+from reference.certificates.walks import LogRewards, Sampler
 from reference.errors import InputError, shown
 
 NUMBERS = ("log_p_f", "log_p_b", "log_reward")
@@ -265,7 +265,7 @@ def check_drawn(
             )
 
 
-class Recorded:
+class Recorded(Sampler):
     """Recorded trajectories, with their numbers, as a sampler that can be drawn from once.
 
     They are assumed to be independent draws of one sampler, with correct numbers. With a problem,

@@ -2,10 +2,11 @@
 
 import math
 import time
+from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import pairwise, takewhile
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -25,20 +26,20 @@ RETURNS = 100
 TRAJECTORIES, PRIOR = 256, 1.0
 
 
-class Sampler(Protocol):
+class Sampler(ABC):
     """A sampler that can be certified: it draws trajectories and knows their probabilities."""
 
+    @abstractmethod
     def draw(self, count: int, *, labels: bool = False) -> Walks:
         """Fresh, independent trajectories of `p_F`; with their ends, if requested."""
-        ...
 
+    @abstractmethod
     def draw_backward(self, terminals: Sequence[Hashable]) -> Walks:
         """One trajectory `tau ~ p_B(. | x)` for each terminal state."""
-        ...
 
+    @abstractmethod
     def findings(self) -> Sequence[str]:
         """Remarks on the rows that were met, in sentences."""
-        ...
 
 
 class LogRewards:
@@ -79,7 +80,7 @@ class LogRewards:
         return own
 
 
-class Walker:
+class Walker(Sampler):
     """The sampler given by rows of `p_F` and `p_B`, on a problem in plain Python.
 
     Walks of more than 200 steps count as endless after some seconds. `exact_paths` receives each

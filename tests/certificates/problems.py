@@ -14,6 +14,7 @@ from reference import BackwardPolicy, enumerate_dag, enumerate_rewards, forward_
 from reference.certificates.importance import Walks
 from reference.certificates.regimes import PILOT
 from reference.certificates.statement import Certificate
+from reference.certificates.walks import Sampler
 from reference.fields.field import RATIONAL
 from reference.problems import Grid
 
@@ -85,7 +86,7 @@ def balanced(
     return lambda state: rows[state]
 
 
-class Fork:
+class Fork(Sampler):
     """Ends in 0 with one probability and in 1 with another; `R p_B` is given.
 
     Args:

@@ -24,6 +24,8 @@ from tests.refusals import refused
 
 PAGE = (Path(__file__).parents[2] / "docs" / "certify.md").read_text()
 MODULE = """
+import numpy as np
+
 from tests.certificates.problems import GRID, uniform
 
 Posterior, policy = GRID, uniform(GRID)
@@ -48,6 +50,22 @@ class Two:
 
 def one_way(state):
     return [0.999, 0.001] if state == "o" else [1.0]
+
+class Ring:
+    def __init__(self, form=list):
+        self.form = form
+
+    def draw(self, count):
+        return self.form(np.random.default_rng(0).integers(3, size=count))
+
+class Endless:
+    def draw(self, count):
+        rng = np.random.default_rng(0)
+        while True:
+            yield rng.integers(3)
+
+a_list, an_array, an_iterator, endless = Ring(), Ring(np.asarray), Ring(iter), Endless()
+short, nothing = Ring(lambda draws: draws[:-1]), Ring(lambda draws: None)
 """
 PROBLEM = ("--problem", "certified_module:Posterior")
 POLICY = ("certify", "certified_module:policy", *PROBLEM)
@@ -65,6 +83,30 @@ def test_a_distance_of_trajectories_alone_does_not_exceed_a_limit(here: Path) ->
     answer(*ask, "--fail-above", "0.1", cwd=here, expect=0)
     said = answer(*ask, "--fail-above", "0.1", "--regime", "Z", cwd=here, expect=2)
     assert "--fail-above 0.1: undecided" in said.stderr
+
+
+@pytest.mark.catches(
+    "An object that draws is taken for a sampler of trajectories.",
+    "pdai/certifying/certify.py",
+    "if isinstance(sampler, Sampler):",
+    'if hasattr(sampler, "draw"):',
+)
+def test_an_object_that_draws_is_asked_for_as_many_as_are_wanted(here: Path) -> None:
+    """The four values of the law are equally likely, and the object never gives the last: 1/4."""
+    (here / "ring.csv").write_text("0,1\n1,1\n2,1\n3,1\n")
+    ask = ("--law", "ring.csv", "--samples", "5000", "--json", "--fail-above", "0.1")
+    intervals = []
+    for name in ("a_list", "an_array", "an_iterator", "endless"):
+        said = answer("certify", f"certified_module:{name}", *ask, cwd=here, expect=1)
+        made = json.loads(said.stdout)
+        assert (made["samples"], made["of"]) == (5_000, "terminals")
+        intervals.append(made["interval"])
+    low, high = intervals[0]
+    assert 0.2 < low <= 0.25 <= high
+    assert intervals[:3] == [intervals[0]] * 3
+    for name, words in (("short", "gives 4,999 draws"), ("nothing", "gives None")):
+        said = answer("certify", f"certified_module:{name}", *ask, cwd=here, expect=3)
+        assert f"Ring: draw(5000) {words}, but must give as many" in said.stderr
 
 
 def test_the_nearest_of_many_features_are_counted_and_not_printed(here: Path) -> None:
