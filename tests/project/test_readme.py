@@ -2,12 +2,16 @@
 
 import contextlib
 import io
+import json
 import re
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from benchmarks.harness import cell
 from fast.laws.terminal_law import MAX_HISTORIES
 from pdai.experiments import EXPERIMENTS, tables
 from pdai.experiments.base import BEST, LEAST, LEAST_LOSS, LIKELIEST, MARKOVIAN, STRONGEST
@@ -25,6 +29,7 @@ from verify.test_fig_linestraining import HALF, MOST
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
+PERFORMANCE = (ROOT / "docs" / "performance.md").read_text()
 LINES = README.splitlines()
 TEXT = " ".join(README.split())
 
@@ -186,22 +191,94 @@ def test_the_scopes_are_those_of_the_ledger() -> None:
 
 
 def test_the_mistakes_made_on_purpose_are_counted() -> None:
-    assert f"{len(FAULTS)} mistakes made on purpose" in README
     page = (ROOT / "docs" / "verification.md").read_text()
-    assert f"makes {len(FAULTS)} mistakes" in page
+    for text in (README, page):
+        (least,) = re.findall(r"more than (\d+) mistakes", text)
+        assert int(least) < len(FAULTS)
 
 
-def test_performance_is_that_of_its_page() -> None:
-    page = (ROOT / "docs" / "performance.md").read_text()
-    for kind in ("train", "sample"):
-        ratios = re.findall(rf"^\| [^|]* \| \d+ \| {kind} \|.*\| ([\d.]+) \|$", page, re.MULTILINE)
-        assert len(ratios) == 6
-        assert f"{min(ratios, key=float)} to {max(ratios, key=float)}" in README
-    gru = re.findall(r"^\| .*: GRU, two hidden layers, over Markovian \| ([\d.]+) ", page, re.M)
-    assert f"A GRU trains at {min(gru)} to {max(gru)} of the speed" in README
-    (summed,) = re.findall(r"SIX6: (all [\d,]+ trajectories) .* float32 \| ([\d.]+ s) ", page)
-    assert f"{summed[0].capitalize()} of a path-dependent policy on SIX6" in README
-    assert f"are summed in {summed[1]}" in README
+def _stored(name: str) -> Any:
+    return json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text())["rows"]
+
+
+def _rates(name: str) -> dict[tuple[str, int, str], dict[str, Any]]:
+    """The rows of each library, by task, batch and work."""
+    cells: dict[tuple[str, int, str], dict[str, Any]] = {}
+    for row in _stored(name):
+        if "library" in row:
+            cells.setdefault((row["task"], row["batch"], row["work"]), {})[row["library"]] = row
+    return cells
+
+
+def _ratio(libraries: Mapping[str, Any]) -> float:
+    """The rate here over that of the better of the others; each ratio is a median of rounds."""
+    return min(row["ours / it"]["median"] for name, row in libraries.items() if name != "pdai")
+
+
+def _range(ratios: Iterable[float], digits: str = ".2f") -> str:
+    values = list(ratios)
+    return f"{min(values):{digits}} to {max(values):{digits}}"
+
+
+PEERS = ("pdai", "gfnx", "torchgfn")
+
+
+@pytest.mark.parametrize("name", ["peers-rates", "peers-rates-trained"])
+def test_rates_beside_peers_are_those_that_are_stored(name: str) -> None:
+    for (task, batch, work), libraries in _rates(name).items():
+        medians = (cell(libraries[peer]["per CPU second"]["median"]) for peer in PEERS)
+        actions = ", ".join(f"{libraries[peer]['actions']:.1f}" for peer in PEERS)
+        row = [task, batch, work, *medians, f"{_ratio(libraries):.2f}", actions]
+        assert f"\n| {' | '.join(map(str, row))} |\n" in PERFORMANCE
+
+
+@pytest.mark.catches(
+    "README says another ratio for trajectories that are equally long.",
+    "README.md",
+    "it is 1.90 to 3.26 and",
+    "it is 2.16 to 3.26 and",
+)
+def test_ratios_to_peers_are_those_that_are_stored() -> None:
+    every, trained = _rates("peers-rates"), _rates("peers-rates-trained")
+    said = []
+    for work in ("train", "sample"):
+        cells = {key: libraries for key, libraries in every.items() if key[2] == work}
+        # Ours are shorter on 8^4, and no sampler has left the nearest mode on 16^2.
+        long = [v for (task, batch, _), v in cells.items() if batch > 16 or task == "bits 32/4"]
+        long += [v for key, v in trained.items() if key[2] == work]
+        ours, others = ([v[k]["actions"] for v in long] for k in ("pdai", "gfnx"))
+        assert all(abs(a / b - 1) < 0.02 for a, b in zip(ours, others, strict=True))
+        said.append((_range(map(_ratio, cells.values())), _range(map(_ratio, long))))
+    (train, train_long), (sample, sample_long) = said
+    assert f"takes {train} times" in TEXT
+    assert f"sampling {sample}: most" in TEXT
+    assert f"it is {train_long} and {sample_long} times." in TEXT
+    page = " ".join(PERFORMANCE.split())
+    assert f"pdai trains at {train} times" in page
+    assert f"samples at {sample} times" in page
+    assert f"equally long, it is {train_long} and {sample_long}." in page
+
+
+@pytest.mark.catches(
+    "README says another ratio on the H100.", "README.md", "2.17 and 5.27", "2.71 and 5.27"
+)
+def test_ratios_on_the_gpu_are_those_that_are_stored() -> None:
+    ratios = [_ratio(v) for key, v in _rates("device-gpu-peers").items() if key[2] == "train"]
+    assert f"it trains {ratios[0]:.2f} and {ratios[1]:.2f} times as fast as gfnx there" in TEXT
+    assert f"was {ratios[0]:.2f} and {ratios[1]:.2f} times as fast as gfnx's" in PERFORMANCE
+
+
+def test_speeds_are_those_that_are_stored() -> None:
+    medians = {}
+    for name in ("speed", "exact"):
+        for line in (ROOT / "benchmarks" / "results" / f"{name}.md").read_text().splitlines():
+            assert not line.startswith("| ") or line in PERFORMANCE
+        medians |= {row["what"]: [*row.values()][1]["median"] for row in _stored(name)}
+    gru = [median for name, median in medians.items() if ": GRU, two hidden layers, over" in name]
+    assert f"A GRU trains at {cell(min(gru))} to {cell(max(gru))} of the speed" in README
+    (summed,) = (name for name in medians if name.endswith("path-dependent policy, float32"))
+    what = summed.removeprefix("SIX6: ").removesuffix(", float32").capitalize()
+    assert f"{what} on SIX6 are summed in {cell(medians[summed])} s." in README
 
 
 def test_limits_are_those_of_the_code() -> None:
