@@ -15,7 +15,6 @@ import tyro
 from pdai.words import HELP, flag_values
 from reference.arguments import fixed_choices
 from reference.errors import InputError, no_such
-from reference.problems.circuits import CIRCUITS
 
 ABOUT = "Path-dependent discrete samplers: train them, and know how right they are"
 # Shows every option of the chosen parts; --help shows the common ones.
@@ -113,14 +112,13 @@ def refuse_unknown_choices(arguments: Sequence[str], kind: Any) -> None:
 
 
 def _with_own_problem(arguments: Sequence[str]) -> Sequence[str]:
-    """`solve module:Name`, or a circuit, as `solve custom --problem ...`; the rest as it is.
+    """`solve module:Name` as `solve custom --problem ...`; the rest as it is.
 
     `train` also takes options that name a part of one's own: the problem stands first.
     """
     most = {"solve": len(arguments), "train": 2}.get("".join(arguments[:1]), 0)
     for place, word in enumerate(arguments[1:most], 1):
-        is_problem = ":" in word or word.endswith(CIRCUITS)
-        if is_problem and arguments[place - 1] != "--problem":
+        if ":" in word and arguments[place - 1] != "--problem":
             return [*arguments[:place], "custom", "--problem", word, *arguments[place + 1 :]]
     return arguments
 

@@ -7,17 +7,13 @@ from pathlib import Path
 from pdai.certifying.certify import certify
 from pdai.certifying.options import checked_level
 from pdai.certifying.sources import fresh_draws
-from reference.certificates.laws import law_of
-from reference.certificates.listed import ListedLaw
+from reference.certificates.listed import law_of
 from reference.certificates.statement import Certificate
 from reference.errors import InputError, check_integer
-from reference.problems.circuits import Circuit
 from reference.user_code import number_or_infinite
 
 # The first look, in draws; each later one has twice as many.
 FIRST = 1_000
-# The most solutions that a law may have.
-MOST = 100_000
 
 
 def assert_law(
@@ -25,7 +21,6 @@ def assert_law(
     law: str | Path | Mapping[Hashable, Fraction | float | int],
     *,
     support: str | Path | Sequence[Hashable] | None = None,
-    solutions: str | Path | None = None,
     within: float = 0.05,
     level: float = 1e-9,
     most: int = 10_000_000,
@@ -38,9 +33,8 @@ def assert_law(
 
     Args:
         draw: a function; `draw(count)` gives that many fresh, independent draws.
-        law: the weight of each value, a file of values and weights, a circuit, or `uniform`.
+        law: the weight of each value, a file of values and weights, or `uniform`.
         support: the values of the uniform law.
-        solutions: a formula or circuit whose solutions are the values, instead of the support.
         within: the largest TV that is accepted.
         level: the probability of a wrong answer.
         most: the largest number of draws.
@@ -58,14 +52,7 @@ def assert_law(
     if not 0 < limit <= 1:
         raise InputError(f"within is {within}, but must be a distance above 0, at most 1")
     part = checked_level(level) / 2
-    target = law_of(law, support, solutions)
-    if isinstance(target, Circuit):
-        if (listed := target.listed(MOST)) is None:
-            raise InputError(
-                f"the law has more than {MOST:,} solutions ({target.count():,} were counted), and "
-                "no number of draws shows that a sampler is near: certify samples of it instead"
-            )
-        target = ListedLaw(listed, parse=target.parse)
+    target = law_of(law, support)
     draws: list[Hashable] = []
     while True:
         size = min(max(FIRST, len(draws)), most - len(draws))

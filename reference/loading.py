@@ -11,7 +11,6 @@ import numpy as np
 
 from reference.errors import InputError, nearest, plain
 from reference.problems.base import check_inherited, check_members
-from reference.problems.circuits import CIRCUITS, Circuit
 from reference.problems.contexts import contexts_of, in_context, is_conditional
 from reference.user_code import called
 
@@ -69,7 +68,7 @@ def load_object(spec: str, kind: str, example: str) -> Any:
 
 
 def as_problem(problem: Any, context: str = "") -> Any:
-    """A problem given as an object, as its class, by name, or as the file of a circuit.
+    """A problem given as an object, as its class or by name.
 
     A class is called without arguments, and so is a function that `module:Name` names. In the
     `context` of a name, a conditional problem is an ordinary one. Raises InputError if there is no
@@ -77,8 +76,6 @@ def as_problem(problem: Any, context: str = "") -> Any:
     member of `Problem` or has one too many.
     """
     made, is_named = problem, isinstance(problem, str)
-    if is_named and problem.endswith(CIRCUITS):
-        return Circuit.read(problem)
     if is_named:
         example = "reference.problems:Grid.minimal, or my_module:MyProblem"
         made = load_object(problem, "problem", example)

@@ -14,7 +14,6 @@ from typing import Any
 
 from reference.files import read_file, sha256
 from reference.loading import OBJECT, find_modules_here, load_object
-from reference.problems.circuits import CIRCUITS
 
 # Our own packages, whose versions are recorded separately.
 OURS = ("fast", "pdai", "reference")
@@ -33,12 +32,10 @@ def sources_of(part: Any, *, imported: bool = False) -> dict[str, str]:
     a module imported by a computed name, or a data file, is missing. Without a file, as in a shell,
     it is the digest of the object's source text.
 
-    The part is `module:Name`, which is not imported, the file of a circuit, or a function, a class
+    The part is `module:Name`, which is not imported, or a function, a class
     or an instance. If `imported`, a module in memory has the digest first computed after its
     import, not that of its present file.
     """
-    if isinstance(part, str) and part.endswith(CIRCUITS):
-        return {part: sha256(read_file(Path(part), follow=True))}
     module, _, _ = part.partition(":") if isinstance(part, str) else (OBJECT, "", "")
     if module != OBJECT:
         return _files(module, imported)

@@ -44,9 +44,7 @@ from reference.certificates.histograms import random_order, unsorted
 from reference.certificates.importance import Walks
 from reference.certificates.inputs import FILES, STDIN
 from reference.certificates.kept import KeptDraws
-from reference.certificates.laws import law_of
-from reference.certificates.listed import ListedLaw, from_logs
-from reference.certificates.literals import against_circuit
+from reference.certificates.listed import ListedLaw, from_logs, law_of
 from reference.certificates.paths import SeveralPaths
 from reference.certificates.recorded import Recorded, read_record
 from reference.certificates.regimes import Draws, Result, with_log_z, with_neither, with_target
@@ -57,7 +55,6 @@ from reference.certificates.walks import Sampler
 from reference.errors import InputError, TooLargeError, no_such, shown
 from reference.files import sha256
 from reference.loading import as_problem, load_object
-from reference.problems.circuits import Circuit
 from reference.problems.closed_form import ClosedForm
 
 EACH = (
@@ -168,9 +165,6 @@ def certificate_of(what: Any, problem: Any, options: CertifyOptions) -> Certific
     unused = [
         f"the {name} given: not used in regime {made.regime}" for name in given if given[name]
     ]
-    if isinstance(problem, Circuit) and problem.filled:
-        filled = f"{problem.filled:,} branches of the circuit leave out variables, which are free"
-        unused.append(f"{filled} there: the law is that of the smooth circuit")
     if isinstance(problem, ListedLaw):
         unused += two_spellings(problem.weights)
     if any(isinstance(law, Counter) for law in (options.law, options.weights)):
@@ -203,21 +197,13 @@ def _listed(problem: Any, options: CertifyOptions) -> tuple[Any, CertifyOptions]
             f"the {' and the '.join(given)} each give the target: leave one of the two out"
         )
     if not laws:
-        for name in ("support", "solutions"):
-            if getattr(options, name) is not None:
-                raise InputError(
-                    f"{name} is given without a law: add law='uniform' (--law uniform)"
-                )
+        if options.support is not None:
+            raise InputError("support is given without a law: add law='uniform' (--law uniform)")
         return problem, options
     (name, law), *_ = laws.items()
-    if name == "log_weights":
-        law = ListedLaw(from_logs(law))
-    else:
-        most, seconds = options.max_states, options.seconds
-        law = law_of(law, options.support, options.solutions, most=most, seconds=seconds)
+    law = ListedLaw(from_logs(law)) if name == "log_weights" else law_of(law, options.support)
     # A function that is certified is asked at every value.
-    values = len(law.weights) + 1 if isinstance(law, ListedLaw) else 0
-    return law, replace(options, max_states=max(options.max_states, values))
+    return law, replace(options, max_states=max(options.max_states, len(law.weights) + 1))
 
 
 def has_log_prob(what: Any) -> bool:
@@ -359,10 +345,9 @@ def _bare(
     notes = ["assumes that the samples are independent draws of one sampler"]
     regime, interval, lines = options.regime, Interval(0.0, 1.0), list[Line]()
     unused = ": the samples of the target are not used"
-    is_large = known is None and isinstance(source.target.problem, Circuit)
-    if target is None and known is None and not is_large:
+    if target is None and known is None:
         target = _target_samples(source, options, len(samples))
-    if regime == "N" or (known is None and target is None and not is_large):
+    if regime == "N" or (known is None and target is None):
         regime = "N"
         notes.append(WHY_NO_MORE)
     elif known is not None:
@@ -381,13 +366,6 @@ def _bare(
         if options.certificate is not None:
             problem = source.target.problem
             notes += bare_proof(options.certificate, samples, known, problem, level)
-    elif is_large:
-        interval, lines = against_circuit(samples, source.target.problem, level)  # type: ignore[arg-type]  # solutions
-        notes.append(
-            "the target has more solutions than --max-states lists: only the exact probabilities "
-            "of its literals and pairs of them are compared, and there is no upper bound"
-            + ("" if target is None else unused)
-        )
     else:
         texts, values = source.target.texts(), dict.fromkeys(target)  # type: ignore[arg-type]  # read
         texts.check(values, "the target")

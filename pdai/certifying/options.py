@@ -62,13 +62,9 @@ class CertifyOptions:
     target: Annotated[Sequence[Hashable] | str | Path | None, _PATH] = None
     """Independent samples of the target for regime S: a CSV file."""
     law: Annotated[Mapping[Hashable, Any] | str | Path | None, _LAW] = None
-    """The target without a problem: a file of values and weights, a circuit (.nnf), or uniform over
-    --support or --solutions."""
+    """The target without a problem: a file of values and weights, or uniform over --support."""
     support: Annotated[Sequence[Hashable] | str | Path | None, _PATH] = None
     """The values of the uniform law: a file with one in each line."""
-    solutions: Annotated[str | Path | None, _PATH] = None
-    """The values of the law: the solutions of a formula (DIMACS) or circuit (.nnf); --law may then
-    be a file of literals and weights."""
     weights: Annotated[Mapping[Hashable, Any] | None, tyro.conf.Fixed, tyro.conf.Suppress] = None
     """The weights of the law by value, as `law` takes them."""
     log_weights: Annotated[Mapping[Hashable, Any] | None, tyro.conf.Fixed, tyro.conf.Suppress] = (

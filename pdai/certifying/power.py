@@ -1,14 +1,13 @@
 """`pdai.power`: how many samples show a distance to a law, before any is drawn."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from pdai.certifying.options import checked_level
-from reference.certificates.laws import UNIFORM, law_of
+from reference.certificates.listed import UNIFORM, law_of
 from reference.certificates.power import Power, power_of
 from reference.errors import InputError, check_integer, check_seed, shown
 from reference.user_code import number_or_infinite
@@ -47,18 +46,18 @@ def power(
         raise InputError(f"distance is {given}, but must lie between 0 and 1")
     level = checked_level(level)
     check_seed("power", seed)
-    if (law is None) == (outcomes is None):
-        raise InputError("give either the law, or the number of equally likely outcomes")
-    if outcomes is not None:
+    if law is None and outcomes is not None:
         check_integer("power", "outcomes", outcomes, 2, most=MOST)
         if support is not None or against is not None:
             raise InputError("support and against name values: give the law in place of outcomes")
         return power_of(np.full(outcomes, 1 / outcomes), distance, level, seed=seed)
-    chances = _listed(law, support)
+    if law is None or outcomes is not None:
+        raise InputError("give either the law, or the number of equally likely outcomes")
+    chances = law_of(law, support).listed()
     values = np.array([*map(float, chances.values())])
     if against is None:
         return power_of(values, distance, level, seed=seed)
-    wrong = _listed(against, [*chances] if against == UNIFORM else None)
+    wrong = law_of(against, [*chances] if against == UNIFORM else None).listed()
     for value in wrong:
         if value not in chances:
             raise InputError(
@@ -67,11 +66,3 @@ def power(
             )
     others = np.array([float(wrong.get(value, 0)) for value in chances])
     return power_of(values, distance, level, others, seed)
-
-
-def _listed(law: Any, support: Any) -> Mapping[Hashable, Fraction]:
-    """The probability of each value of a law."""
-    listed = law_of(law, support).listed(MOST)
-    if listed is None:
-        raise InputError(f"the law has more than {MOST:,} values: the power is of fewer")
-    return listed

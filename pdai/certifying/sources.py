@@ -28,7 +28,7 @@ from reference.certificates.exact import ExactLaw, ExactSampler, exact_sampler, 
 from reference.certificates.histograms import check_repeats, random_order
 from reference.certificates.importance import Walks
 from reference.certificates.inputs import JSON_LINES, values_of
-from reference.certificates.laws import Law
+from reference.certificates.listed import ListedLaw
 from reference.certificates.policies import BackwardRows, ForwardRows
 from reference.certificates.problem import states_by_label
 from reference.certificates.recorded import (
@@ -49,7 +49,6 @@ from reference.errors import InputError, TooLargeError, check_hashable, check_ty
 from reference.loading import name_of
 from reference.marginals import marginal
 from reference.problems.base import MAX_LOG_REWARD, exponential, kind_of_problem
-from reference.problems.circuits import Circuit
 from reference.problems.columns import NOTHING, UNSEEN
 from reference.sources import digest_of
 from reference.user_code import called
@@ -257,7 +256,7 @@ class RecordSource(SamplerSource):
         self._record = record = read_record(path, target.texts(), tolerant=True)
         check_repeats(repr(self.name), record.terminals, target.probabilities())
         self.notes = record.notes
-        if record.numbers is not None and not isinstance(target.problem, Law):
+        if record.numbers is not None and not isinstance(target.problem, ListedLaw):
             target.check_drawn(str(path), record.terminals)
         if record.numbers is not None and PRICED in record.numbers:
             self._record, self.of = priced(record, target.problem), "terminals"
@@ -279,9 +278,6 @@ class RecordSource(SamplerSource):
                 )
             note = outside_note(record.outside, len(record.terminals), target)
             self.notes = (*self.notes, note)
-        elif isinstance(target.problem, Circuit):
-            self.samples, notes = inside(record.terminals, target)
-            self.notes = (*self.notes, *notes)
 
     def walker(self) -> Recorded:
         return Recorded(self._record, self.target.problem)
@@ -399,7 +395,7 @@ class SampleSource(SamplerSource):
             [*samples],
             [*samples.values()] if isinstance(samples, Counter) else None,
         )
-        if isinstance(target.problem, Law) and hasattr(target.problem, "parse"):
+        if isinstance(target.problem, ListedLaw) and hasattr(target.problem, "parse"):
             terminals = [*map(target.problem.parse, terminals)]
         for x in terminals:
             check_hashable("a sample", x)

@@ -12,7 +12,7 @@ import numpy as np
 
 from reference.balance import log_float
 from reference.certificates.betting import Interval
-from reference.certificates.laws import Law
+from reference.certificates.listed import ListedLaw
 from reference.certificates.partition import Bounding, bound_partition
 from reference.certificates.policies import WaysBack
 from reference.certificates.state_texts import FOLLOWED, StateTexts
@@ -27,7 +27,6 @@ from reference.problems.base import (
     is_ours,
     kind_of_problem,
 )
-from reference.problems.circuits import Circuit
 from reference.problems.contexts import is_conditional
 from reference.user_code import called, exact, number_or_infinite
 
@@ -82,8 +81,8 @@ class Target:
 
     @cached_property
     def _probabilities(self) -> Mapping[Hashable, Fraction] | None:
-        if isinstance(self.problem, Law):
-            return self.problem.listed(self.max_states)
+        if isinstance(self.problem, ListedLaw):
+            return self.problem.listed()
         if self.problem is None or isinstance(self._dag, TooLargeError):
             return None
         labels = [self._dag.labels[x] for x in self._dag.terminals]
@@ -93,8 +92,6 @@ class Target:
         """For each state whether it has the probability 0; None if that is not known."""
         if (known := self.probabilities()) is not None:
             return [state not in known for state in states]
-        if isinstance(self.problem, Circuit):
-            return (~self.problem.holds(states)).tolist()  # type: ignore[no-any-return]
         return None
 
     def check_terminals(self, name: str, states: Sequence[Hashable]) -> None:

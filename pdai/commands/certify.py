@@ -42,12 +42,11 @@ class Certify(CertifyOptions, Accepting):
         pdai certify my_module:policy --problem my_module:Posterior --log-z 29.97
         pdai certify samples.csv --problem my_module:Posterior
         generator | pdai certify - --law weights.csv --fail-above 0.05
-        pdai certify samples.txt --law uniform --solutions formula.cnf
     """
 
     # The options that --help shows.
     COMMON: ClassVar = (
-        *("law", "support", "solutions", "problem", "log_z", "target", "samples", "level"),
+        *("law", "support", "problem", "log_z", "target", "samples", "level"),
         *("fail_above", "json", "certificate"),
     )
 

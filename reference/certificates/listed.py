@@ -1,19 +1,20 @@
 """Laws that are given as a list of values with weights, without a problem of states."""
 
 import math
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from reference.certificates.inputs import read_rows
-from reference.errors import InputError, check_hashable, plain, shown
+from reference.errors import InputError, check_hashable, check_list, check_type, plain, shown
 from reference.problems.base import MAX_LOG_REWARD, exponential
 from reference.problems.columns import DECIMAL
 from reference.text import counted
 from reference.user_code import Of, digits_lost, exact, number_or_infinite
 
+UNIFORM = "uniform"
 # Other names of a column of values: as a first line, they may be such a name or a value.
 NAMES = ("terminal", "state", "sample", "samples", "values", "solution", "solutions")
 # A right sampler has so many draws of a value without having it with a probability of exp(-MANY).
@@ -30,20 +31,15 @@ class Start:
 class ListedLaw:
     """A law on listed values, as a problem of one step: `pi(x)` is its weight over their sum.
 
-    A value of weight 0 is outside of the law. `parse` reads a sample as a value; by default every
-    sample is a text if all values are. Raises InputError if a weight is negative or not finite, or
-    all are 0.
+    A value of weight 0 is outside of the law. A sample is a text if all values are. Raises
+    InputError if a weight is negative or not finite, or all are 0.
     """
 
     initial = Start()
     # The first line of the file of its values, where no line names them.
     first: str | None = None
 
-    def __init__(
-        self,
-        weights: Mapping[Hashable, Fraction | float | int],
-        parse: Callable[[Any], Hashable] | None = None,
-    ) -> None:
+    def __init__(self, weights: Mapping[Hashable, Fraction | float | int]) -> None:
         law: dict[Hashable, Fraction] = {}
         for value, weight in weights.items():
             check_hashable("a value of the law", value)
@@ -64,11 +60,9 @@ class ListedLaw:
                 f"the law has {len(law):,} values whose weights sum to 0: give one a weight above 0"
             )
         self._values = tuple(self.weights)
-        if parse is None and all(isinstance(value, str) for value in self._values):
+        if all(isinstance(value, str) for value in self._values):
             # In files, a text is the value itself.
-            parse = _text
-        if parse is not None:
-            self.parse = parse
+            self.parse = _text
 
     @classmethod
     def uniform(cls, values: Sequence[Hashable]) -> "ListedLaw":
@@ -97,8 +91,8 @@ class ListedLaw:
         """The weight of a value."""
         return self.weights[value]
 
-    def listed(self, most: int) -> Mapping[Hashable, Fraction]:
-        """`pi` of every value, however many there are."""
+    def listed(self) -> Mapping[Hashable, Fraction]:
+        """`pi` of every value."""
         total = sum(self.weights.values(), start=Fraction(0))
         return {value: weight / total for value, weight in self.weights.items()}
 
@@ -107,6 +101,33 @@ def _text(sample: object) -> str:
     """A sample as a text, which is how files list values."""
     check_hashable("a sample", sample)
     return str(sample)
+
+
+def law_of(
+    law: str | Path | Mapping[Hashable, Any],
+    support: str | Path | Sequence[Hashable] | None = None,
+) -> ListedLaw:
+    """The law that `certify` is given.
+
+    It is `uniform`; weights by value; or a file of values with weights or log weights. The support
+    of the uniform law is a sequence, or a file with a value in each line. Raises InputError if a
+    file breaks a rule, a value is repeated or has no weight, or the two do not make one law.
+    """
+    check_type("the target", "law", law, (str, Path, Mapping))
+    if support is not None and law != UNIFORM:
+        raise InputError(
+            "the support is of the uniform law, and the law has values of its own: leave one of "
+            "the two out"
+        )
+    if isinstance(law, Mapping):
+        return ListedLaw(law)
+    if law != UNIFORM:
+        return ListedLaw(read_weights(Path(law)))
+    if support is None:
+        raise InputError("the law is uniform, but over which values? Give --support FILE")
+    if isinstance(support, str | Path):
+        return uniform_on(Path(support))
+    return ListedLaw.uniform(check_list("the target", "support", support))
 
 
 def uniform_on(path: Path) -> ListedLaw:
@@ -148,18 +169,18 @@ def from_logs(logs: Mapping[Hashable, Any]) -> dict[Hashable, Fraction]:
     return {value: weights.get(value, Fraction(0)) for value in logs}
 
 
-def read_weights(path: Path, of: str) -> Mapping[Hashable, Fraction]:
+def read_weights(path: Path) -> Mapping[Hashable, Fraction]:
     """The weights in a file with a value and its weight in each line, by value.
 
-    `of` names the column of values; the other is `weight`, or `log_weight`, in nats. No names are
-    needed for weights. Raises InputError if it cannot be read, a value is repeated, or a weight is
+    The columns are `value`, and `weight` or `log_weight`, in nats. No names are needed for weights.
+    Raises InputError if it cannot be read, a value is repeated, or a weight is
     no decimal number.
     """
-    names, rows = _rows(path, (of, "weight"), (of, "log_weight"))
+    names, rows = _rows(path, ("value", "weight"), ("value", "log_weight"))
     other = "log_weight" if "log_weight" in names else "weight"
     law: dict[Hashable, Any] = {}
     for line, row in rows:
-        value, weight = row[names.index(of)], row[names.index(other)].strip()
+        value, weight = row[names.index("value")], row[names.index(other)].strip()
         if weight == "-inf" and other == "log_weight":
             law[value] = -math.inf
         elif DECIMAL.fullmatch(weight):
@@ -167,10 +188,10 @@ def read_weights(path: Path, of: str) -> Mapping[Hashable, Fraction]:
         else:
             raise InputError(
                 f"{str(path)!r}, line {line}: the {other.replace('_', ' ')} of {value!r} is "
-                f"{weight!r}, but must be a decimal number (columns are named {of} and weight, or "
+                f"{weight!r}, but must be a decimal number (columns are named value and weight, or "
                 "log_weight)"
             )
-    _check_distinct([row[names.index(of)] for _, row in rows], len(law), repr(str(path)))
+    _check_distinct([row[names.index("value")] for _, row in rows], len(law), repr(str(path)))
     return from_logs(law) if other == "log_weight" else law
 
 

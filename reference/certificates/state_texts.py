@@ -14,7 +14,6 @@ import numpy as np
 from reference.certificates.policies import WaysBack
 from reference.errors import InputError, check_hashable, plain, shown
 from reference.problems.base import AskedProblem, is_ours
-from reference.problems.circuits import Circuit
 from reference.user_code import Growth, called, parts_of
 
 # If states are not listed: the number of random walks that show the kinds of their parts, and the
@@ -112,9 +111,6 @@ class StateTexts:
             return self._terminal(text, self._literal(text))
         state: Hashable = called(self._name, "parse", self._parse, text)
         check_hashable(f"{self._name}: parse({shown(text)})", state)
-        if isinstance(self._problem, Circuit) and not self.listed:
-            # Whether the circuit holds is asked for all samples at once.
-            return state
         return self._terminal(text, state)
 
     def _literal(self, text: str) -> Hashable:

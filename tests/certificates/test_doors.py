@@ -19,42 +19,20 @@ import pytest
 
 import pdai
 from examples import samplers
-from examples.fair_coin import certificates
+from examples.sat_samplers import Solution, listed, read
 from pdai.testing import assert_law
 from reference import InputError
 from reference.certificates.betting import MeanInterval
 from reference.certificates.collisions import lower_probability, upper_probability
 from reference.certificates.listed import ListedLaw, from_logs
 from reference.certificates.power import _wrong_laws
-from reference.problems.circuits import Circuit
 from tests.certificates.problems import FAIR, drawn
 from tests.command_lines import answer
-from tests.reference.test_circuits import D4
 from tests.refusals import refused, refuses
 
-# (1 or 2 or 3), as in the circuit.
-CNF = "c an example\np cnf 3 1\n1 2 3 0\n"
-
-
-def coins(count: int, seed: int = 0) -> list[tuple[int, int, int]]:
-    """A walk down the circuit that tosses a fair coin at each decision: a wrong law."""
-    rng = Random(seed)
-    samples = []
-    for _ in range(count):
-        one, two, three = (rng.choice((-1, 1)) * v for v in (1, 2, 3))
-        samples.append((one, two, 3 if one < 0 and two < 0 else three))
-    return samples
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Path:
-    (tmp_path / "circuit.nnf").write_text(D4)
-    (tmp_path / "formula.cnf").write_text(CNF)
-    return tmp_path
-
-
-def lines(samples: Any) -> str:
-    return "".join(" ".join(map(str, (*x, 0))) + "\n" for x in samples)
+# The solutions of (1 or 2 or 3), and the law that is uniform on them.
+SOLUTIONS = [x for x in itertools.product((-1, 1), (-2, 2), (-3, 3)) if max(x) > 0]
+SEVEN = {"law": "uniform", "support": SOLUTIONS}
 
 
 def test_weights_and_log_weights_are_a_law() -> None:
@@ -87,132 +65,49 @@ def test_a_law_in_a_file_has_weights_or_log_weights(tmp_path: Path, name: str, t
 
 
 @pytest.mark.parametrize(
-    "law", [("circuit.nnf",), ("formula.cnf",), ("uniform", "--solutions", "formula.cnf")]
-)
-def test_a_fair_coin_at_every_node_is_exposed(here: Path, law: tuple[str, ...]) -> None:
-    right = Circuit.read(here / "circuit.nnf").sample(8_000, 0)
-    for samples, status in ((right, 0), (coins(8_000), 1)):
-        (here / "samples.txt").write_text(lines(samples))
-        ask = ("certify", "samples.txt", "--fail-above", "0.06", "--json", "--law", *law)
-        made = json.loads(answer(*ask, cwd=here, expect=status).stdout)
-        assert (made["interval"][0] <= 3 / 28 <= made["interval"][1]) == (status == 1)
-
-
-@pytest.mark.catches(
-    "Events of literals are measured on the samples that chose them.",
-    "reference/certificates/literals.py",
-    "(events[half:, i] * events[half:, j])",
-    "(events[:half, i] * events[:half, j])",
-)
-def test_a_circuit_too_large_to_list_bounds_by_its_literals(tmp_path: Path) -> None:
-    # Thirty variables: the first and the second are never both false.
-    path = tmp_path / "large.nnf"
-    path.write_text("o 1 0\nt 2 0\n1 2 1 0\n1 2 -1 2 30 0\n1 2 -1 2 -30 0\n")
-    circuit = Circuit.read(path)
-    assert circuit.count() == 2**29 + 2**28
-    right = circuit.sample(2_000, 1)
-    made = pdai.certify(right, law=path)
-    assert (made.interval.low, made.interval.high) == (0, 1)
-    assert any("more solutions than --max-states" in note for note in made.notes)
-    # Two thirds of the solutions have variable 1, and a coin gives it to half of the samples.
-    wrong = [(x[0] if i % 4 else -1, 2, *x[2:]) for i, x in enumerate(right)]
-    assert 0.05 < pdai.certify(wrong, law=path).interval.low < 1 / 3
-    outside = [(-1, -2, *x[2:]) if i < 500 else x for i, x in enumerate(right)]
-    file = tmp_path / "samples.txt"
-    file.write_text(lines(outside[::-1]))
-    for samples in (outside[::-1], file):
-        made = pdai.certify(samples, law=path)
-        assert made.interval.low > 0.0
-        assert any("500 of 2,000 samples are not terminal states" in x for x in made.notes)
-    # Each literal has the right probability, and the pair of the last ones does not.
-    wrong = [(*x[:-1], -30 if x[-2] < 0 else 30) for x in right]
-    made = pdai.certify(wrong, law=path)
-    assert 0.1 < made.interval.low < 0.25
-    assert "probability that variables 29 and 30 are true, 0.25 in the target" in made.report
-    # Samples that are all alike in the first half do not choose and measure the same event.
-    assert pdai.certify([*right[:2], *right[:2]], law=path).interval.low == 0
-
-
-def test_literals_have_weights(here: Path) -> None:
-    (here / "literals.csv").write_text("literal,weight\n1,3\n-1,1\n")
-    (here / "logs.csv").write_text("literal,log_weight\n1,1.0986122886681098\n-1,0\n")
-    (here / "weighted.cnf").write_text("c p weight 1 3 0\nc p weight -1 1 0\n" + CNF)
-    samples = Circuit.read(here / "circuit.nnf", {1: 3, -1: 1}).sample(8_000, 0)
-    for law, solutions in (
-        ("literals.csv", "formula.cnf"),
-        ("literals.csv", "circuit.nnf"),
-        ("logs.csv", "circuit.nnf"),
-        ("weighted.cnf", None),
-    ):
-        more = {} if solutions is None else {"solutions": here / solutions}
-        assert pdai.certify(samples, law=here / law, **more).interval.high < 0.09
-        assert pdai.certify(coins(8_000), law=here / law, **more).interval.low > 0.13
-    # The uniform law is uniform, whatever the formula says.
-    made = pdai.certify(samples, law="uniform", solutions=here / "weighted.cnf")
-    assert made.interval.low > 0.13
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
+    ("name", "content", "value"),
     [
-        ("s.csv", b"terminal\n1 -2 3 0\n"),
-        ("s.jsonl", b"[1, -2, 3]\n"),
-        ("s.jsonl", b'"1 -2 3 0"\n'),
-        ("s.ndjson", b'{"terminal": [1, 0, 1]}\n'),
+        ("s.csv", b"terminal\n1 -2 3 0\n", "1 -2 3 0"),
+        ("s.jsonl", b"[1, -2, 3]\n", (1, -2, 3)),
+        ("s.jsonl", b'"1 -2 3 0"\n', "1 -2 3 0"),
+        ("s.ndjson", b'{"terminal": [1, 0, 1]}\n', (1, 0, 1)),
         # As `pdai sample --format json` writes it.
-        ("s.json", json.dumps(500 * [{"state": "101"}]).encode()),
-        ("-", b"[1, -2, 3]\n"),
-        ("-", b'{"terminal": "101"}\n'),
-        ("-", b"v 1 -2 3 0\n"),
+        ("s.json", json.dumps(500 * [{"state": "101"}]).encode(), "101"),
+        ("-", b"[1, -2, 3]\n", (1, -2, 3)),
+        ("-", b'{"terminal": "101"}\n', "101"),
+        ("-", b"v 1 -2 3 0\n", "v 1 -2 3 0"),
     ],
 )
 def test_samples_are_read_from_files_and_streams(
-    here: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes, value: Any
 ) -> None:
     *head, line = content.splitlines(keepends=True)
     text = content if name == "s.json" else b"".join([*head, line * 500])
     if name != "-":
-        (here / name).write_bytes(text)
+        (tmp_path / name).write_bytes(text)
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(text)))
-    made = pdai.certify(here / name if name != "-" else name, law=here / "circuit.nnf")
+    others = [f"{place} {value}" if isinstance(value, str) else (place,) for place in range(3)]
+    law = dict.fromkeys([value, *others], 1)
+    made = pdai.certify(tmp_path / name if name != "-" else name, law=law)
     assert (made.regime, made.samples) == ("S", 500)
-    assert made.interval.low > 0.7
+    assert 0.6 < made.interval.low <= 0.75
 
 
-def test_samples_are_arrays(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    samples = np.array(Circuit.read(here / "circuit.nnf").sample(8_000, 0))
+def test_samples_are_arrays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    samples = np.random.default_rng(0).choice(np.array(SOLUTIONS), 8_000)
     stream = io.BytesIO()
-    np.save(stream, samples > 0)
-    np.save(here / "s.npy", samples)
+    np.save(stream, samples)
+    np.save(tmp_path / "s.npy", samples)
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(stream.getvalue())))
-    for given in (samples, samples > 0, here / "s.npy", "-", (x for x in samples)):
-        assert pdai.certify(given, law=here / "circuit.nnf").interval.high < 0.09
+    for given in (samples, tmp_path / "s.npy", "-", map(tuple, samples.tolist())):
+        assert pdai.certify(given, **SEVEN).interval.high < 0.09
+    signs = {tuple(v > 0 for v in x): 1 for x in SOLUTIONS}
+    assert pdai.certify(samples > 0, law=signs).interval.high < 0.09
     numbers = np.random.default_rng(0).integers(0, 3, 8_000)
-    (here / "law.csv").write_text("0,1\n1,1\n2,1\n")
-    np.save(here / "s.npy", numbers)
-    for given in (numbers, here / "s.npy"):
-        assert pdai.certify(given, law=here / "law.csv").interval.high < 0.09
-
-
-def test_a_circuit_is_a_problem_of_the_commands(here: Path) -> None:
-    answer("solve", "circuit.nnf", "--out", "solved", cwd=here)
-    said = answer("certify", "solved", "--certificate", "circuit.cert", cwd=here).stdout
-    assert "circuit.cert: accepted" in said
-    assert "(1, " in answer("sample", "solved", cwd=here).stdout
-    assert "| 7 " in answer("inspect", "circuit.nnf", cwd=here).stdout.replace("│", "|")
-    (here / "circuit.nnf").write_text(D4.replace("3 4 2 0", "3 4 2 3 0"))
-    assert "problem circuit.nnf" in answer("certify", "solved", cwd=here, expect=2).stderr
-
-
-def test_a_sampler_is_tested_against_a_circuit(here: Path) -> None:
-    circuit, seeds = Circuit.read(here / "circuit.nnf"), iter(range(100))
-    assert_law(lambda n: circuit.sample(n, next(seeds)), here / "circuit.nnf")
-    with pytest.raises(AssertionError, match="another law"):
-        assert_law(lambda n: coins(n, next(seeds)), here / "circuit.nnf")
-    (here / "large.cnf").write_text("p cnf 20 0\n")
-    (here / "large.nnf").write_text("nnf 1 0 20\nA 0\n")
-    for law in ("large.cnf", "large.nnf"):
-        refused("more than 100,000 solutions", assert_law, lambda n: [], here / law)
+    (tmp_path / "law.csv").write_text("0,1\n1,1\n2,1\n")
+    np.save(tmp_path / "s.npy", numbers)
+    for given in (numbers, tmp_path / "s.npy"):
+        assert pdai.certify(given, law=tmp_path / "law.csv").interval.high < 0.09
 
 
 # More digits than Python reads as an integer.
@@ -267,28 +162,7 @@ REFUSED: list[tuple[dict[str, str], str, str]] = [
         "l.csv",
         "has the columns terminal, log_p_f, but must have",
     ),
-    ({"s.csv": "1 2\n"}, "circuit.nnf", "no value of the variable 3"),
-    ({"s.csv": "1 2 3 4\n"}, "circuit.nnf", "has the variable 4"),
-    ({"s.csv": "-1 -2 -3\n"}, "circuit.nnf", "is none of the problem's 7"),
-    ({"s.csv": "-1 -2 -3\n"}, "circuit.nnf --max-states 3", "1 of 1 samples are not in"),
-    ({}, "uniform --solutions gone.cnf", "'gone.cnf' cannot be read"),
-    ({}, "uniform --solutions formula.cnf --max-states 3", r"\(4 were counted\)"),
-    ({"f.cnf": "p cnf 1 2\n1 0\n-1 0\n"}, "f.cnf", r"no solution \(0 were counted\)"),
-    ({"l.csv": "a,1\n"}, "l.csv --solutions formula.cnf", "a weight is given to 'a'"),
-    ({"l.csv": "4,1\n"}, "l.csv --solutions formula.cnf", "a weight is given to 4"),
-    ({}, "circuit.nnf --solutions formula.cnf", "has solutions of its own"),
-    ({}, "--solutions formula.cnf", "add law='uniform'"),
-    ({}, "uniform --solutions formula.cnf --support s.csv", "leave one of the two out"),
-    # Any other formula or circuit that is refused: tests/reference/test_circuits.py.
-    ({"c.nnf": "nnf 2 2 1\nL 1\nA 2 0 0\n"}, "c.nnf", r"node 1 .* is not decomposable"),
-    (
-        {"f.cnf": f"c p weight 1 2 0\nc p weight 1 3 0\nc p weight -1 1 0\n{CNF}"},
-        "f.cnf",
-        "line 2 is .*, but must be one weight for each literal",
-    ),
-    ({"l.csv": "1,2\n01,3\n-1,1\n"}, "l.csv --solutions formula.cnf", "literal 1 has two weights"),
     ({"l.csv": f"a,0.{MANY}\n"}, "l.csv", "must be a decimal number"),
-    ({"s.csv": f"1 2 {MANY}\n"}, "circuit.nnf", "is no solution of"),
     ({"l.csv": "1 2 3,1\n"}, "l.csv --fail-above nan", "fail_above is nan"),
     ({"l.csv": "1 2 3,1\n"}, "l.csv --fail-above 5", "fail_above is 5"),
 ]
@@ -296,15 +170,15 @@ REFUSED: list[tuple[dict[str, str], str, str]] = [
 
 @pytest.mark.parametrize(("files", "words", "message"), REFUSED, ids=[row[2] for row in REFUSED])
 def test_bad_input_is_refused(
-    here: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], words: str, message: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], words: str, message: str
 ) -> None:
     for name, text in {"s.csv": "1 2 3\n" * 9, **files}.items():
-        (here / name).write_text(text)
+        (tmp_path / name).write_text(text)
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO()))
     samples = next((name for name in files if name[0] in "s-"), "s.csv")
     law = words if words.startswith("--") else f"--law {words}"
     ask = ("certify", samples, "--fail-above", "0.1", *law.split())
-    said = answer(*ask, cwd=here, expect=3).stderr
+    said = answer(*ask, cwd=tmp_path, expect=3).stderr
     with pytest.raises(InputError, match=message):
         raise InputError(said.replace("\n", " "))
 
@@ -321,12 +195,6 @@ def test_the_empty_tuple_is_a_value(options: dict[str, Any]) -> None:
     assert made.interval.low == 0
     # Control: a law that excludes it.
     assert pdai.certify(samples, law={(): 0, (1,): 1}).interval.low > 0.3
-
-
-def test_the_samples_of_a_large_circuit_that_are_not_used_are_named(here: Path) -> None:
-    samples = Circuit.read(here / "circuit.nnf").sample(100, 0)
-    made = pdai.certify(samples, law=here / "circuit.nnf", max_states=3, target=samples)
-    assert any("samples of the target" in note and "not used" in note for note in made.notes)
 
 
 @pytest.mark.parametrize(
@@ -353,11 +221,54 @@ def test_a_law_of_counts_is_remarked_on(name: str) -> None:
         assert any("taken for exact weights" in note for note in notes) == noted
 
 
-def test_the_example_shows_the_fair_coin() -> None:
-    right, wrong, exactly = certificates(8_000).values()
-    assert right.interval.low == 0
-    assert 0.03 < wrong.interval.low < 3 / 28 < wrong.interval.high
-    assert exactly.tv == Fraction(3, 28)
+def brute(n: int, clauses: Any, odd: Any, shown: Any) -> set[Solution]:
+    """The solutions by all assignments."""
+    every = [set(x) for x in itertools.product(*((-v, v) for v in range(1, n + 1)))]
+    whole = [x for x in every if all(x & {*c} for c in clauses)]
+    whole = [x for x in whole if all(len(x & {*c}) % 2 for c in odd)]
+    return {tuple(v if v in x else -v for v in shown) for x in whole}
+
+
+@pytest.mark.parametrize(
+    ("text", "solutions"),
+    [
+        ("p cnf 4 3\nx1 2 3 0\nx2 4 0\nx3 4 0\n", [(1, -2, -3, 4), (1, 2, 3, -4)]),
+        ("c ind 1 2 0\np cnf 3 2\n1 2 0\n1 3 0\n", [(-1, 2), (1, -2), (1, 2)]),
+        ("p cnf 3 1\n1 2\n3 0\n", SOLUTIONS),
+    ],
+)
+def test_the_solutions_of_a_formula_are_listed(
+    tmp_path: Path, text: str, solutions: list[Solution]
+) -> None:
+    (tmp_path / "formula.cnf").write_text(text)
+    formula = read(tmp_path / "formula.cnf")
+    assert sorted(listed(formula)) == sorted(solutions) == sorted(brute(*formula))
+    refused("more than 1 solutions", listed, formula, 1)
+
+
+def test_solutions_of_drawn_formulas_are_those_of_all_assignments(tmp_path: Path) -> None:
+    rng, sizes = Random(0), Counter[bool]()
+    for _ in range(60):
+        n = rng.randint(2, 6)
+        lines = [f"p cnf {n} 0", "c p show " + " ".join(map(str, range(1, n))) + " 0"]
+        for _ in range(rng.randint(0, 7)):
+            literals = [rng.choice((-1, 1)) * v for v in rng.sample(range(1, n + 1), 2)]
+            lines.append(rng.choice(("", "x")) + " ".join(map(str, (*literals, 0))))
+        (tmp_path / "formula.cnf").write_text("\n".join(lines))
+        formula = read(tmp_path / "formula.cnf")
+        solutions = listed(formula)
+        assert sorted(solutions) == sorted(brute(*formula))
+        sizes[bool(solutions)] += 1
+    assert min(sizes[True], sizes[False]) > 5
+
+
+def test_a_fair_coin_at_every_variable_is_exposed() -> None:
+    """It gives the solution with the last variable alone 1/4 in place of 1/7."""
+    rng = np.random.default_rng(0)
+    coins = rng.choice((-1, 1), (8_000, 3)) * (1, 2, 3)
+    coins[(coins[:, :2] < 0).all(1), 2] = 3
+    made = pdai.certify(coins, **SEVEN)
+    assert 0.03 < made.interval.low < 3 / 28 < made.interval.high
 
 
 def test_samples_beside_weights_are_certified() -> None:
