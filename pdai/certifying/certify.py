@@ -169,7 +169,8 @@ def certificate_of(what: Any, problem: Any, options: CertifyOptions) -> Certific
         unused += two_spellings(problem.weights)
     if any(isinstance(law, Counter) for law in (options.law, options.weights)):
         unused.append(COUNTED)
-    return replace(made, name=source.name, notes=[*made.notes, *source.notes, *ordering, *unused])
+    notes = [*made.notes, *source.notes, *ordering, *unused]
+    return replace(made, name=source.name, notes=notes, excluded=source.impossible)
 
 
 def _target_read(

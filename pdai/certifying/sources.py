@@ -45,7 +45,7 @@ from reference.certificates.recorded import (
 from reference.certificates.state_texts import Outside
 from reference.certificates.statement import at_most
 from reference.certificates.walks import LogRewards, Sampler, Walker
-from reference.errors import InputError, TooLargeError, check_hashable, check_type, plain, shown
+from reference.errors import InputError, TooLargeError, check_hashable, check_type, shown
 from reference.loading import name_of
 from reference.marginals import marginal
 from reference.problems.base import MAX_LOG_REWARD, exponential, kind_of_problem
@@ -110,35 +110,6 @@ def check_outside(outside: Iterable[Hashable], target: Iterable[Hashable]) -> No
             )
 
 
-def outside_note(outside: Sequence[Hashable], count: int, target: Target) -> str:
-    """The remark on samples outside of the target; raises InputError as `check_outside` does."""
-    check_outside(outside, target.probabilities() or ())
-    some = plain(", ".join(map(shown, dict.fromkeys(outside))))
-    return (
-        f"{len(outside):,} of {count:,} samples are not terminal states and have target "
-        f"probability 0, such as {some}"
-    )
-
-
-def inside(samples: Sequence[Any], target: Target) -> tuple[Sequence[Hashable], Sequence[str]]:
-    """The samples, with `Outside()` for those outside of the target, and a note about these.
-
-    Raises InputError if half of them or more are outside, or one is seen to be no terminal state.
-    """
-    is_outside = target.outside(samples)
-    if is_outside is None:
-        target.check_drawn("samples", samples)
-        return samples, ()
-    outside = [x for x, out in zip(samples, is_outside, strict=True) if out]
-    if samples and 2 * len(outside) >= len(samples):
-        raise InputError(
-            f"{len(outside):,} of {len(samples):,} samples are not in the target, such as "
-            f"{shown(outside[0])}: write them as the target does"
-        )
-    kept = [Outside() if out else x for x, out in zip(samples, is_outside, strict=True)]
-    return kept, [outside_note(outside, len(samples), target)] if outside else ()
-
-
 class SamplerSource:
     """A sampler that can be certified, with its target; a kind of sampler is a subclass.
 
@@ -146,11 +117,13 @@ class SamplerSource:
         name: its name in reports.
         target: the target of its problem.
         notes: remarks for readers.
+        impossible: the samples that have target probability 0.
         samples: bare terminal states, where they are all that is known; else None.
         of: what the probabilities of its draws are of.
     """
 
     notes: Sequence[str] = ()
+    impossible: Sequence[Hashable] = ()
     of: str = "trajectories"
     samples: Sequence[Hashable] | None = None
 
@@ -276,8 +249,8 @@ class RecordSource(SamplerSource):
                     f"{str(path)!r} has the sample {shown(first)}, which a quotation mark begins: "
                     'in CSV, write one within a text as "", in quotation marks'
                 )
-            note = outside_note(record.outside, len(record.terminals), target)
-            self.notes = (*self.notes, note)
+            check_outside(record.outside, target.probabilities() or ())
+            self.impossible = record.outside
 
     def walker(self) -> Recorded:
         return Recorded(self._record, self.target.problem)
@@ -297,7 +270,7 @@ class PricedSource(SamplerSource):
         samples = source.samples
         if samples is None or source.target.problem is None:
             raise InputError("log_prob is of bare samples beside a law or problem: leave it out")
-        if any(isinstance(x, Outside) for x in samples):
+        if source.impossible:
             raise InputError(
                 "samples lie outside of the target, where log_prob does not help: leave it out"
             )
@@ -408,8 +381,27 @@ class SampleSource(SamplerSource):
                 )
             terminals = [terminals[i] for i in order.tolist()]
         check_repeats(self.name, terminals, target.probabilities())
-        self.samples, notes = inside(terminals, target)
-        self.notes = (*self.notes, *ordering, *notes)
+        self.samples = self._inside(terminals)
+        self.notes = (*self.notes, *ordering)
+
+    def _inside(self, samples: Sequence[Any]) -> Sequence[Hashable]:
+        """The samples, with `Outside()` for those outside of the target, which are impossible.
+
+        Raises InputError if half of them or more are outside, or one is seen to be no terminal
+        state, or to be one that is written otherwise.
+        """
+        is_outside = self.target.outside(samples)
+        if is_outside is None:
+            self.target.check_drawn("samples", samples)
+            return samples
+        self.impossible = [x for x, out in zip(samples, is_outside, strict=True) if out]
+        if samples and 2 * len(self.impossible) >= len(samples):
+            raise InputError(
+                f"{len(self.impossible):,} of {len(samples):,} samples are not in the target, such "
+                f"as {shown(self.impossible[0])}: write them as the target does"
+            )
+        check_outside(self.impossible, self.target.probabilities() or ())
+        return [Outside() if out else x for x, out in zip(samples, is_outside, strict=True)]
 
 
 def fresh_draws(owner: str, draw: Callable[[int], Any], count: int) -> list[Any]:

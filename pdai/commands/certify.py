@@ -97,10 +97,12 @@ class Certify(CertifyOptions, Accepting):
             replace_file(self.out, (json.dumps(made.to_json(), indent=1) + "\n").encode())
         if self.fail_above is not None:
             low, high = made.interval
+            is_above = low > self.fail_above or (made.impossible > 0 and self.fail_above == 0)
             # TV of trajectories is an upper bound alone of that of terminals.
-            above = low > self.fail_above and made.of == "terminals"
+            above = is_above and made.of == "terminals"
             code = 0 if high <= self.fail_above else 1 if above else UNDECIDED
-            print(f"--fail-above {self.fail_above:g}: {WORDS[code]}", file=sys.stderr)
+            certain = "".join(f"; {line.name}: {line.text()}" for line in made.certain)
+            print(f"--fail-above {self.fail_above:g}: {WORDS[code]}{certain}", file=sys.stderr)
             sys.exit(code)
 
     @cached_property
@@ -116,7 +118,10 @@ class Certify(CertifyOptions, Accepting):
 
     def _show(self, made: Certificate) -> None:
         """Prints the report and its notes."""
-        (name, verdict), *others = made.report.items()
+        report = made.report
+        for line in made.certain:
+            say(f"{line.name}: {report.pop(line.name)}")
+        (name, verdict), *others = report.items()
         features = [name for name, _ in others if ": sampler" in name or ": target" in name]
         left_out = {*features[MOST_LINES:]}
         others = [row for row in others if row[0] not in left_out]

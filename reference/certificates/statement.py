@@ -1,13 +1,13 @@
 """Certificates: statements about a sampler, each with the evidence for it."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
 from reference.certificates.betting import Interval
-from reference.errors import InputError
+from reference.errors import InputError, shown
 from reference.text import html_page, nearest_text
 
 # The regimes, by the knowledge of problem and sampler: see docs/certify.md.
@@ -74,6 +74,7 @@ class Certificate:
         name: the name of the sampler.
         table: `x`, `p_T(x)`, `pi(x)` of every terminal state, in regime E.
         tv: the exact TV on terminal states, in regime E.
+        excluded: the draws whose target probability is 0: each shows that TV is above 0.
 
     Raises:
         InputError: if the bounds contradict each other, or TV does not lie in [0, 1].
@@ -89,6 +90,7 @@ class Certificate:
     name: str = "a sampler"
     table: Sequence[tuple[Any, Fraction, Fraction]] = ()
     tv: Fraction | None = None
+    excluded: Sequence[Hashable] = ()
 
     def __post_init__(self) -> None:
         low, high = self.interval
@@ -105,10 +107,28 @@ class Certificate:
             )
 
     @property
+    def impossible(self) -> int:
+        """The number of draws whose target probability is 0."""
+        return len(self.excluded)
+
+    @property
+    def certain(self) -> Sequence[Line]:
+        """A line about the draws whose target probability is 0, if there are any."""
+        if not self.impossible:
+            return ()
+        draws = f"{self.impossible:,} of {self.samples:,} draws"
+        have = "has" if self.impossible == 1 else "have"
+        text = f"{draws} {have} target probability 0, such as {shown(self.excluded[0])}"
+        return (Line("wrong for certain", text, "exact"),)
+
+    @property
     def meaning(self) -> str:
         """TV in words, as the largest error in the probability of a set."""
         low, high = self.interval
         most, wrong = small(high, down=False), "more or less likely than it should be"
+        beyond = "" if high == 1 else f", none more than {most}"
+        if low == 0 and self.impossible:
+            return f"TV is above 0: some set of {self.of} is likelier than it should be{beyond}"
         if (low, high) == (0, 1):
             return f"any set of {self.of} may be {wrong}"
         if high == 0:
@@ -117,7 +137,6 @@ class Certificate:
             return f"no set of {self.of} is more than {most} {wrong}"
         if self.tv is not None:
             return f"some set of {self.of} is {small(self.tv)} {wrong}"
-        beyond = "" if high == 1 else f", none more than {most}"
         return f"some set of {self.of} is at least {small(low, down=True)} {wrong}{beyond}"
 
     @property
@@ -125,7 +144,7 @@ class Certificate:
         """Every line as text with its kind, by name."""
         kind: Kind = "bound" if self.tv is None else "exact"
         tv = Line(f"TV of {self.of}", self.interval if self.tv is None else self.tv, kind)
-        lines = (tv, Line("in words", self.meaning, kind), *self.lines)
+        lines = (*self.certain, tv, Line("in words", self.meaning, kind), *self.lines)
         return {line.name: f"{line.text()} ({line.kind})" for line in lines}
 
     def value(self, name: str) -> Any:
@@ -135,6 +154,7 @@ class Certificate:
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON; fractions and infinite numbers become text."""
         return {
+            "impossible": self.impossible,
             "regime": self.regime,
             "interval": list(self.interval),
             "of": self.of,
@@ -143,16 +163,17 @@ class Certificate:
             "samples": self.samples,
             "lines": [
                 {"name": line.name, "value": _plain(line.value), "kind": line.kind}
-                for line in self.lines
+                for line in (*self.certain, *self.lines)
             ],
             "notes": list(self.notes),
             "name": self.name,
         }
 
     def __repr__(self) -> str:
-        first = next(iter(self.report.values()))
-        of = f"TV of {self.of} {first}, of {self.name}: {self.meaning}"
-        return f"Certificate(regime {self.regime}, {of})"
+        certain = "".join(f"{line.name}: {line.text()}; " for line in self.certain)
+        tv = self.report[f"TV of {self.of}"]
+        of = f"TV of {self.of} {tv}, of {self.name}: {self.meaning}"
+        return f"Certificate({certain}regime {self.regime}, {of})"
 
     def _repr_html_(self) -> str:
         notes = {f"note {i}": note for i, note in enumerate(self.notes, 1)}

@@ -68,6 +68,7 @@ a_list, an_array, an_iterator, endless = Ring(), Ring(np.asarray), Ring(iter), E
 short, nothing = Ring(lambda draws: draws[:-1]), Ring(lambda draws: None)
 """
 PROBLEM = ("--problem", "certified_module:Posterior")
+COUNTED = ("certify", "x.csv", "--law", "law.csv")
 POLICY = ("certify", "certified_module:policy", *PROBLEM)
 
 
@@ -83,6 +84,58 @@ def test_a_distance_of_trajectories_alone_does_not_exceed_a_limit(here: Path) ->
     answer(*ask, "--fail-above", "0.1", cwd=here, expect=0)
     said = answer(*ask, "--fail-above", "0.1", "--regime", "Z", cwd=here, expect=2)
     assert "--fail-above 0.1: undecided" in said.stderr
+
+
+@pytest.mark.catches(
+    "TV that is at least so small exits as one that is at most so large.",
+    "pdai/commands/certify.py",
+    "0 if high <= self.fail_above",
+    "0 if low <= self.fail_above",
+)
+@pytest.mark.catches(
+    "TV that may be above a limit exits as one that is.",
+    "pdai/commands/certify.py",
+    "is_above = low > self.fail_above",
+    "is_above = high > self.fail_above",
+)
+@pytest.mark.catches(
+    "A draw of probability 0 leaves it open whether TV is 0.",
+    "pdai/commands/certify.py",
+    " or (made.impossible > 0 and self.fail_above == 0)",
+    "",
+)
+@pytest.mark.parametrize(
+    ("counts", "codes"),
+    [
+        # The law has a and b, as likely: TV is 1/4, 0, and above 0 by far less than is measured.
+        ("a,15000\nb,5000", {"0": 1, "0.2": 1, "0.25": 2, "0.3": 0, "1.5": 3}),
+        ("a,10000\nb,10000", {"0": 2, "0.001": 2, "0.1": 0}),
+        ("a,10000\nb,10000\nc,1", {"0": 1, "0.001": 2, "0.1": 0}),
+        ("a,10000\nb,10000\nz,1", {"0": 1, "0.001": 2, "0.1": 0}),
+        ("a,10000\nb,10000\nb ,1", {"0": 3}),
+    ],
+)
+def test_the_status_says_on_which_side_of_a_limit_tv_is(
+    counts: str, codes: dict[str, int], tmp_path: Path
+) -> None:
+    (tmp_path / "law.csv").write_text("value,weight\na,1\nb,1\nc,0")
+    (tmp_path / "x.csv").write_text(f"terminal,count\n{counts}")
+    for limit, code in codes.items():
+        answer(*COUNTED, "--fail-above", limit, cwd=tmp_path, expect=code)
+
+
+def test_a_draw_of_probability_zero_is_the_first_thing_that_is_said(tmp_path: Path) -> None:
+    """PyTorch drew a value of weight 0 once in 9,923,822 times, and TV was far below any bound."""
+    (tmp_path / "law.csv").write_text("value,weight\na,1\nb,1\nc,0")
+    (tmp_path / "x.csv").write_text("terminal,count\na,500000\nb,500000\nc,1")
+    said = answer(*COUNTED, "--fail-above", "0.01", cwd=tmp_path, expect=0)
+    words = "1 of 1,000,001 draws has target probability 0, such as 'c'"
+    assert said.stdout.startswith(f"wrong for certain: {words} (exact)\n")
+    assert said.stderr == f"--fail-above 0.01: TV is at most that; wrong for certain: {words}\n"
+    assert "TV is above 0: some set of terminals is likelier" in " ".join(said.stdout.split())
+    stored = json.loads(answer(*COUNTED, "--json", cwd=tmp_path).stdout)
+    assert (stored["impossible"], stored["interval"][0]) == (1, 0.0)
+    assert stored["lines"][0] == {"name": "wrong for certain", "value": words, "kind": "exact"}
 
 
 @pytest.mark.catches(

@@ -362,7 +362,9 @@ def test_a_value_outside_of_the_law_is_seen(others: dict[str, int]) -> None:
     made = pdai.certify(samples, law={**FAIR, **others})
     assert 0.03 < made.interval.low < 0.05 < made.interval.high
     assert "what is no terminal state" in str(made.report)
-    assert any("500 of 10,000 samples are not terminal states" in note for note in made.notes)
+    assert (made.impossible, pdai.certify(drawn(9_500), law=FAIR).impossible) == (500, 0)
+    words = "wrong for certain: 500 of 10,000 draws have target probability 0, such as "
+    assert repr(made).startswith(f"Certificate({words}")
 
 
 def test_the_command_exits_by_the_distance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

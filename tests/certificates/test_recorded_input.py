@@ -250,13 +250,14 @@ def test_a_few_samples_that_are_no_terminal_states_count_as_wrong(tmp_path: Path
     np.random.default_rng(0).shuffle(lines)
     result = certify_lines(lines, Bits)
     assert 0.15 < result.interval.low <= 0.2 <= result.interval.high
-    assert any(note.startswith("1,000 of 5,000 samples are no") for note in result.notes)
+    assert result.impossible == 1_000
+    assert result.report["wrong for certain"].startswith("1,000 of 5,000 draws have target")
     (tmp_path / "target.csv").write_text("\n".join(lines))
     with pytest.raises(InputError, match="is none of the problem's 8 terminal states"):
         certify_lines(STRINGS, Bits, target=tmp_path / "target.csv")
     with pytest.raises(InputError, match=r"sample '\\n000\\n', which a quotation mark begins"):
         certify_lines([*STRINGS, '"', "000", '"'], Bits)
-    assert any("'x\\ny'" in note for note in certify_lines([*STRINGS, '"x\ny"'], Bits).notes)
+    assert certify_lines([*STRINGS, '"x\ny"'], Bits).excluded == ["x\ny"]
     (tmp_path / "x.jsonl").write_text("\n".join(f'"{x}"' for x in [*STRINGS, "x\\n000"]))
     assert pdai.certify(tmp_path / "x.jsonl", Bits).interval.low == 0
 
