@@ -140,6 +140,12 @@ def test_a_copied_base_policy_is_right_at_terminals_and_wrong_inside() -> None:
 
 
 @pytest.mark.catches(
+    "Flow matching leaves out the last node.",
+    "reference/balance.py",
+    "for node in range(1, len(dag.labels)):",
+    "for node in range(1, len(dag.labels) - 1):",
+)
+@pytest.mark.catches(
     "Flow matching multiplies p_F with the flow of the child instead of the parent.",
     "reference/balance.py",
     "inflow[v] = inflow[v] + state_flow[u] * value",
@@ -153,7 +159,12 @@ def test_one_changed_flow_breaks_each_condition() -> None:
         for changed in (u for u, row in enumerate(dag.children) if row):
             flow = flows(p_b, rewards)
             flow[changed] += 1
-            assert not vanish(fm_residuals(p_f, flow, rewards))
+            # One more flows out of it, and into its children by p_F.
+            gained = [Fraction(0)] * len(dag.labels)
+            gained[changed] -= 1
+            for e in dag.out_edges[changed]:
+                gained[dag.edges[e][1]] += p_f.values[e]
+            assert [*fm_residuals(p_f, flow, rewards)] == [*enumerate(gained)][1:]
             assert not vanish(db_residuals(p_f, p_b, flow, rewards))
             assert not vanish(subtb_residuals(p_f, p_b, flow, rewards))
         # Complete trajectories alone do not see it, and do not need to.

@@ -3,7 +3,7 @@
 Those of Hypothesis reach the shapes that matter, and shrink to a path.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from fractions import Fraction
 from itertools import product
 from math import prod
@@ -53,6 +53,20 @@ def test_set_partitions_are_counted_by_bell_numbers(size: int, bell: int) -> Non
         for blocks in set_partitions(range(size))
     ]
     assert len(partitions) == len(set(partitions)) == bell
+
+
+@pytest.mark.catches(
+    "All rewards of the small lifts are 1, and laws that ignore them pass for balanced.",
+    "verify/lib/scopes.py",
+    "rewards = tuple(field.convert(rng.randint(1, 9))",
+    "rewards = tuple(field.convert(1)",
+)
+def test_rewards_of_small_lifts_are_all_digits_but_zero() -> None:
+    drawn = Counter(reward for draw in scopes.all_small_lifts() for reward in draw.rewards)
+    assert drawn.keys() == set(range(1, 10))
+    # Five standard deviations of a count.
+    mean = drawn.total() / 9
+    assert all(abs(count - mean) < 5 * mean**0.5 for count in drawn.values())
 
 
 def test_sampled_dags_with_seven_states_have_two_lifts_each() -> None:

@@ -17,7 +17,13 @@ from reference.certificates.bare import _Events, against_law, against_samples, b
 from reference.certificates.betting import BETS, Interval, LowerMean, MeanInterval, log_capital
 from reference.certificates.collisions import collision_bound, split
 from reference.certificates.features import FeatureMeans
-from reference.certificates.importance import effective_size, log_mean, pareto_k, shortfall
+from reference.certificates.importance import (
+    effective_size,
+    from_below,
+    log_mean,
+    pareto_k,
+    shortfall,
+)
 from reference.certificates.partition import bound_partition
 from reference.certificates.policies import BackwardRows, ForwardRows
 from reference.certificates.regimes import (
@@ -316,6 +322,12 @@ def test_estimates_that_cannot_be_had_are_left_out(weights: list[float]) -> None
     "for sign in (1, -1))",
     "for sign in (-1, 1))",
 )
+@pytest.mark.catches(
+    "What rounding may have done is added to a variable that is bounded from below.",
+    "reference/certificates/importance.py",
+    "np.exp(log_values - error)",
+    "np.exp(log_values + error)",
+)
 def test_rounding_is_outward() -> None:
     ratio = np.array([-1e-9, 0.0, -np.inf, 3.0])
     low, high = shortfall(ratio, np.full(4, 1e-12))
@@ -324,6 +336,8 @@ def test_rounding_is_outward() -> None:
     assert (high >= exact.clip(0)).all()
     assert high[1] > 0 == low[1]
     assert (high[2], low[3], high[3]) == (1, 0, 0)
+    below = from_below(np.zeros(1), np.full(1, 2.0**-20))
+    assert 1 - 2.0**-19 < below[0] < 1 - 2.0**-21
 
 
 def test_the_diagnostics_of_weights() -> None:

@@ -1,6 +1,7 @@
 """`pdai.certify`: the right number lies inside, and nothing is claimed that is not known."""
 
 import math
+import random
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
@@ -84,6 +85,18 @@ def test_the_exact_distance_lies_in_the_interval_of_every_regime(name: str) -> N
         assert (result.interval.high == 1) == (regime == "N")
         if regime != "S":
             assert LOG_Z - 0.3 < result.value("log Z from below, nats") < LOG_Z
+
+
+@pytest.mark.catches(
+    "The problem's own samples of the target are the same for every seed.",
+    "pdai/certifying/certify.py",
+    "problem.sample(count, options.seed)",
+    "problem.sample(count, 0)",
+)
+def test_samples_of_the_target_are_drawn_with_the_seed() -> None:
+    drawn = random.Random(0).choices(ENDS, k=4_096)
+    lows = [pdai.certify(drawn, GRID, max_states=2, seed=seed).interval.low for seed in (1, 2)]
+    assert 0 < min(lows) < max(lows)
 
 
 def test_control_a_wrong_reward_moves_the_interval_away() -> None:

@@ -144,6 +144,18 @@ def test_what_is_won_is_what_rationals_give_rounded_down(path: Path) -> None:
         assert won >= 1 > mean > 0
 
 
+@pytest.mark.catches(
+    "Z of a statistical certificate is narrowed by the rounding of its logarithm.",
+    "reference/certificates/sampled.py",
+    "low * (1 - Fraction(1, 2**50)), high * (1 + Fraction(1, 2**50))",
+    "low * (1 + Fraction(1, 2**50)), high * (1 - Fraction(1, 2**50))",
+)
+def test_z_is_widened_by_the_rounding_of_its_logarithm(path: Path) -> None:
+    write_samples(path, words(16), Interval(0.0, 0.0), Interval(0.0, 1.0), 0.5)
+    with open_samples(path) as (header, _):
+        assert header.z_low < header.z_den < header.z_high
+
+
 def test_random_claims_are_accepted_if_and_only_if_enough_is_won(path: Path) -> None:
     rng, statuses = random.Random(0), []
     for seed in range(12):

@@ -28,7 +28,7 @@ from pdai.solving.hints import exact_beside, hint_at_exact
 from pdai.solving.solve import solve
 from pdai.solving.solved import Solved
 from pdai.solving.teacher import exact_log_rows
-from reference import loading
+from reference import gamma, loading
 from reference.certificates.rows import exact_row
 from reference.errors import InputError, TooLargeError
 from reference.exact_flows import Backward, ExactFlows, GraphArrays, Scaled
@@ -216,6 +216,13 @@ def test_a_folder_has_its_own_copy_of_an_alignment(tmp_path: Path) -> None:
     assert "cannot be read" in refused.stderr
 
 
+@pytest.mark.catches(
+    "The bound of TV has the roundings of one step, however deep the graph is.",
+    "reference/exact_flows.py",
+    "roundings = steps * (3 * most",
+    "roundings = (3 * most",
+    only="bits-uniform",
+)
 @pytest.mark.parametrize("p_b", ["uniform", "entropy"])
 @pytest.mark.parametrize("name", SMALL)
 def test_rows_are_those_of_the_reference_and_tv_is_exact_and_below_its_bound(
@@ -239,6 +246,11 @@ def test_rows_are_those_of_the_reference_and_tv_is_exact_and_below_its_bound(
     # The bound of TV has more roundings than any row.
     assert (abs(run.flows.rows - right) <= run.tv_bound * right + 1e-300).all()
     drawn = run.flows.draw(50, np.random.default_rng(3))
+    # Every step of a trajectory adds the roundings of its row.
+    most, parents = (max(map(len, rows)) for rows in (dag.out_edges, dag.in_edges))
+    steps = drawn.steps.shape[1]
+    bound = 2 * gamma(steps * (most + parents + 4) + 4) + steps * gamma(most + 2)
+    assert run.tv_bound >= bound
     log_b = np.log([float(value) for value in backward.values])
     for steps, total in zip(drawn.steps.tolist(), drawn.log_p_b, strict=True):
         node, along = 0, 0.0
@@ -248,6 +260,12 @@ def test_rows_are_those_of_the_reference_and_tv_is_exact_and_below_its_bound(
         assert total == pytest.approx(along, abs=1e-12)
 
 
+@pytest.mark.catches(
+    "Every block of draws is the first.",
+    "pdai/solving/solved.py",
+    "self.flows.draw(min(BLOCK, count - done), rng)",
+    "self.flows.draw(min(BLOCK, count - done), np.random.default_rng(seed))",
+)
 def test_draws_have_the_law_of_the_target(tmp_path: Path) -> None:
     run = solved("custom", tmp_path / "run")
     drawn = run.sample(4_000, seed=1)
@@ -264,7 +282,8 @@ def test_draws_have_the_law_of_the_target(tmp_path: Path) -> None:
     assert drawn.log_reward.tolist() == pytest.approx(rewards)
     assert run.sample(20, seed=5).states == run.sample(20, seed=5).states
     # Blocks are drawn one after the other.
-    assert run.sample(5_000, seed=5).states[:4_096] == run.sample(4_096, seed=5).states
+    first, longer = (run.sample(count, seed=5).states for count in (4_096, 10_000))
+    assert longer[:4_096] == first != longer[4_096:8_192]
     assert run.sample(20, seed=5).states != run.sample(20, seed=6).states
 
 

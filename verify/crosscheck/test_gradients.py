@@ -24,7 +24,7 @@ from fast.parts import LOSSES
 from fast.policies.policy import Policy, Sampler
 from fast.sampling.actions import Exploration
 from fast.sampling.forward import sample_trajectories
-from fast.sampling.replay import add, empty_buffer
+from fast.sampling.replay import add, choose, empty_buffer
 from fast.sampling.trajectories import uniforms
 from fast.schedule import COMPACT, ONE_PASS, SIDE_BY_SIDE
 from fast.training.compose import configure
@@ -439,6 +439,12 @@ terms = eqx.filter_jit(lambda function, *arguments: function(*arguments))
     "with_densities=False)",
 )
 @pytest.mark.catches(
+    "Annealed replay draws for the target of the end of training.",
+    "fast/training/networks.py",
+    "draws[0, :replayed], beta, by",
+    "draws[0, :replayed], by",
+)
+@pytest.mark.catches(
     "Ends are chosen from the buffer before the new ones are in it.",
     "fast/training/networks.py",
     "ends = choose(buffer,",
@@ -496,7 +502,7 @@ def test_a_batch_is_drawn_forwards_and_from_the_buffer_and_shared_by_devices(sma
     # Halfway to the end of annealing the target is R^0.1, and its density is remembered.
     annealing = Networks(config.changed(replay="annealed", replay_capacity=16, anneal=1.0))
     sampler, empty = eqx.filter_jit(annealing.begin)(environment, jnp.int32(0))
-    _, dense = eqx.filter_jit(annealing.draw_batch)(
+    batch, dense = eqx.filter_jit(annealing.draw_batch)(
         environment, TrainState(sampler, None, empty, jnp.int32(5)), draws
     )
     assert dense is not None
@@ -504,6 +510,9 @@ def test_a_batch_is_drawn_forwards_and_from_the_buffer_and_shared_by_devices(sma
     log_rewards = np.asarray(dense.log_rewards[:6])
     assert np.ptp(log_rewards) > 0
     assert dense.log_densities[:6] == pytest.approx(0.1 * log_rewards, rel=1e-5)
+    by_now, at_the_end = (choose(dense, draws[0, :6], b, by_reward=False).node for b in (0.1, 1.0))
+    assert np.array_equal(batch.trajectories.final.node[6:], by_now)
+    assert not np.array_equal(by_now, at_the_end)
     # A mesh of one device is the machine itself.
     alone = Networks(configure("lines", dynamics="markov", batch=12))
     sharing = Compiled(on_devices(partial(alone.of_draws, key=KEY, axis=AXIS), 1))
