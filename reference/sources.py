@@ -2,7 +2,6 @@
 
 import ast
 import inspect
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -43,12 +42,6 @@ def sources_of(part: Any, *, imported: bool = False) -> dict[str, str]:
     files = _files(str(getattr(made, "__module__", "")), imported)
     text = source_text(made)
     return files if files or not text else {"": sha256(text.encode())}
-
-
-def digest_of(part: Any) -> str:
-    """One digest of a function's or an object's name and of the files that `sources_of` names."""
-    name = getattr(part, "__qualname__", type(part).__qualname__)
-    return sha256(json.dumps([name, sources_of(part)], sort_keys=True).encode())
 
 
 def source_text(part: Any) -> str:

@@ -43,7 +43,6 @@ from reference.certificates.features import (
 from reference.certificates.histograms import random_order, unsorted
 from reference.certificates.importance import Walks
 from reference.certificates.inputs import FILES, STDIN
-from reference.certificates.kept import KeptDraws
 from reference.certificates.listed import ListedLaw, from_logs, law_of
 from reference.certificates.paths import SeveralPaths
 from reference.certificates.recorded import Recorded, read_record
@@ -53,7 +52,6 @@ from reference.certificates.statement import Certificate, Kind, Line, Regime, at
 from reference.certificates.sums import ExactPath
 from reference.certificates.walks import Sampler
 from reference.errors import InputError, TooLargeError, no_such, shown
-from reference.files import sha256
 from reference.loading import as_problem, load_object
 from reference.problems.closed_form import ClosedForm
 
@@ -406,7 +404,7 @@ def _no_file(name: str) -> InputError:
         "a certificate file needs regime E, where everything is enumerated, or regime Z with "
         "trajectories drawn from exact rows, or samples beside a listed law, but "
         f"{name} has none of these here: leave the file out, or take a smaller instance, a run or "
-        "a function, without --keep and --paths"
+        "a function, without --paths"
     )
 
 
@@ -458,7 +456,7 @@ def _sampled(
     """Regimes Z, S and N, from trajectories."""
     known = _bound(source, options)
     paths = options.paths if known.regime in ("Z", "S") else 1
-    sampler, notes = _walker(source, options, features, paths)
+    sampler, notes = _walker(source, options, paths)
     exact: list[ExactPath] = []
     if options.certificate is not None:
         if known.log_z is None or not hasattr(sampler, "exact_paths"):
@@ -466,8 +464,7 @@ def _sampled(
         sampler.exact_paths = exact
     draws, means = Draws(labels=features is not None), None
     if features is not None:
-        # Kept draws have the features in place of the terminal states, as pairs.
-        means = FeatureMeans(features if options.keep is None else dict)
+        means = FeatureMeans(features)
     draws.watch = partial(_watch, options, draws, means)
     budget = options.budget
     if isinstance(sampler, Recorded):
@@ -536,9 +533,9 @@ def _alone(
 
 
 def _walker(
-    source: SamplerSource, options: CertifyOptions, features: Features | None, paths: int
+    source: SamplerSource, options: CertifyOptions, paths: int
 ) -> tuple[Sampler, list[str]]:
-    """The sampler, with the requested `p_B`, paths and kept draws; and notes."""
+    """The sampler, with the requested `p_B` and paths; and notes."""
     sampler, notes = source.walker(), []
     if options.tighten:
         sampler = source.tightened(sampler, options.tighten)
@@ -546,12 +543,4 @@ def _walker(
             f"p_B was learned in {options.tighten:,} steps of 256 trajectories, or as many as "
             f"{options.seconds:g} s allow; the bounds use fresh trajectories"
         )
-    several = {"paths": paths} if paths > 1 else {}
-    if several:
-        sampler = SeveralPaths(sampler, paths)
-    if options.keep is not None:
-        target = sha256(repr(options.target).encode())
-        drawn_from = {**source.fingerprint(), "tighten": options.tighten, "target": target}
-        drawn_from |= several
-        sampler = KeptDraws(sampler, Path(options.keep), options.seed, features, drawn_from)
-    return sampler, notes
+    return SeveralPaths(sampler, paths) if paths > 1 else sampler, notes

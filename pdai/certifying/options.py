@@ -108,8 +108,6 @@ class CertifyOptions:
     certificate: Annotated[Path | str | None, _PATH, tyro.conf.arg(aliases=["--proof"])] = None
     """Write a certificate to this file, in regime E or Z or for samples beside a listed law, and
     check it (by pdai-check if built)."""
-    keep: Annotated[Path | str | None, _PATH] = None
-    """Keep the draws in this folder: the same command goes on from them after a kill."""
 
     def checked(self) -> Self:
         """The options, checked, with functions in place of their names.

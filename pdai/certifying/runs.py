@@ -9,7 +9,7 @@ from fast.policies.backward import UniformBackward
 from fast.policies.policy import AnyPolicy, Policy
 from fast.runs.folder import row_of_seed
 from fast.runs.frozen import arithmetic
-from fast.runs.identity import changed_parts, own_sources
+from fast.runs.identity import changed_parts
 from fast.runs.job import unfinished
 from fast.runs.records import read_metrics
 from pdai.certifying.options import CertifyOptions
@@ -21,7 +21,6 @@ from reference.certificates.exact import ExactLaw, ExactSampler
 from reference.certificates.rejection import Kept, Rejection, exact_samples, rejection
 from reference.errors import InputError, TooLargeError
 from reference.fields.field import RATIONAL
-from reference.files import sha256
 from reference.policies import BackwardPolicy
 
 NETWORK = (
@@ -81,12 +80,6 @@ class RunSource(SamplerSource):
         with arithmetic(self.config.run.precision):
             learned = learn_backward(self.policy, self.setup.environment, steps, seed, seconds)
         return self.row_sampler(learned)
-
-    def fingerprint(self) -> dict[str, str | int | None]:
-        own = own_sources(self.config.own_parts(), self.config.task)
-        parts = repr([own, changed_parts(self.folder)])
-        context = {"context": self.context} if self.context else {}
-        return {"run": self.digest(), "of": self.row, "parts": sha256(parts.encode()), **context}
 
     def row_sampler(self, policy: Policy) -> RowSampler:
         """A sampler that draws from the rows of a policy."""

@@ -50,7 +50,6 @@ from reference.loading import name_of
 from reference.marginals import marginal
 from reference.problems.base import MAX_LOG_REWARD, exponential, kind_of_problem
 from reference.problems.columns import NOTHING, UNSEEN
-from reference.sources import digest_of
 from reference.user_code import called
 
 # What two programs put around one value; and numbers, which they may round to float32,
@@ -148,10 +147,6 @@ class SamplerSource:
         """
         raise InputError(f"p_B cannot be learned for {self.name}: only its draws are known")
 
-    def fingerprint(self) -> dict[str, str | int | None]:
-        """Digests and numbers of all that the draws depend on, by name."""
-        return {}
-
     def _law(self, made: ExactSampler, file: str | Path | None, problem_name: str) -> ExactLaw:
         """The exact distribution of an enumerated sampler; writes the certificate file."""
         dag, rewards = made.lifted.base, self.target.rewards
@@ -212,10 +207,6 @@ class FunctionSource(SamplerSource):
 
     def tightened(self, walker: Walker, steps: int) -> Walker:
         return walker.reversed(steps, self.options.seconds)
-
-    def fingerprint(self) -> dict[str, str | int | None]:
-        parts = {"sampler": self.policy, "problem": self.target.problem, "p_B": self.options.p_b}
-        return {name: digest_of(part) for name, part in parts.items()}
 
 
 class RecordSource(SamplerSource):
@@ -454,18 +445,6 @@ class DrawingSource(SamplerSource, Sampler):
 
     def walker(self) -> "DrawingSource":
         return self
-
-    def fingerprint(self) -> dict[str, str | int | None]:
-        return {"sampler": digest_of(self._sampler), "problem": digest_of(self.target.problem)}
-
-    @property
-    def rng(self) -> np.random.Generator:
-        """The object's random number generator, if it can be set."""
-        return self._sampler.rng  # type: ignore[no-any-return]
-
-    @rng.setter
-    def rng(self, value: np.random.Generator) -> None:
-        self._sampler.rng, self._before = value, None
 
     def draw(self, count: int, *, labels: bool = False) -> Walks:
         # The rewards of a problem need the terminal states.

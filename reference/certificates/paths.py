@@ -24,15 +24,6 @@ class SeveralPaths(Sampler):
         self.sampler: Any = sampler
         self.count = count
 
-    @property
-    def rng(self) -> np.random.Generator:
-        """The random number generator of the sampler, if it can be set."""
-        return self.sampler.rng  # type: ignore[no-any-return]
-
-    @rng.setter
-    def rng(self, value: np.random.Generator) -> None:
-        self.sampler.rng = value
-
     def draw(self, count: int, *, labels: bool = False) -> Walks:
         """Fresh terminal states of `p_F`, each with its trajectory and `K - 1` backward ones."""
         first = self.sampler.draw(count, labels=True)

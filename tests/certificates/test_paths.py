@@ -1,13 +1,11 @@
 """`--paths`: an upper end for terminal states, by several backward paths of each."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import pdai
 from reference.certificates.betting import Interval
-from reference.errors import InputError
 from tests.certificates.problems import certify_lines, other
 from tests.refusals import refused, refuses
 
@@ -55,15 +53,6 @@ def test_one_path_is_what_there_was_without_the_option() -> None:
     assert certified(1).to_json() == default.to_json()
 
 
-def test_draws_with_paths_are_kept(tmp_path: Path) -> None:
-    kept = {"keep": tmp_path / "draws", "samples": 512}
-    first, again = (certified(3, **kept) for _ in range(2))
-    assert first.interval == again.interval
-    for count in (1, 2):
-        with pytest.raises(InputError, match=r"keep these draws in another folder|differ in paths"):
-            certified(count, **kept)
-
-
 def test_where_paths_are_not_used_a_note_says_so() -> None:
     for regime in ("E", "N"):
         made = certified(2, regime=regime)
@@ -73,7 +62,7 @@ def test_where_paths_are_not_used_a_note_says_so() -> None:
 test_paths_that_cannot_be_drawn_are_refused = refuses(
     lambda options: certified(**options),
     ({"paths": 0}, "paths is 0, but must be an integer of at least 1"),
-    ({"paths": 2, "certificate": "x.cert"}, "leave the file out, .* without --keep"),
+    ({"paths": 2, "certificate": "x.cert"}, "leave the file out, .* without --paths"),
 )
 
 

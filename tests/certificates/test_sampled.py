@@ -210,7 +210,6 @@ def test_other_samplers_and_regimes_have_no_such_file(path: Path, tmp_path: Path
     options = {"certificate": path, **Z}
     for sampler, problem, others in (
         (Fork(), None, {"log_z": 0.5}),
-        (half, Words(), {"keep": tmp_path / "kept"}),
         (half, Words(), {"regime": "N"}),
         (["aaa"] * 9, Words(), {}),
     ):

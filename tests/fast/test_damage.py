@@ -20,12 +20,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import pdai
 from reference.errors import InputError
 from reference.problems import TableSequences
 from tests.fast.readers import ANSWERS
 from tests.made_up_runs import two_runs
-from tests.nearly_right import Case, World, endings, table
+from tests.nearly_right import Case, endings, table
 
 OUTSIDE = b"somebody's own\n" * 100
 
@@ -131,32 +130,9 @@ def folders(rng: Random) -> Case:
     )
 
 
-def kept(rng: Random) -> Case:
-    """A damage to draws that were kept, or those of another sampler among them."""
-    folder, worlds = scratch() / "kept", [World(Random(seed), {"o": ["x", "y"]}) for seed in (0, 1)]
-    shutil.rmtree(folder, ignore_errors=True)
-
-    def certified(number: int) -> Any:
-        world, name = worlds[number], folder / "ab"[number]
-        options: Any = {"regime": "Z", "samples": 3 * 4096, "width": 0.0, "keep": name}
-        return pdai.certify(world.sampler, world.problem(), **options).interval
-
-    whole, _ = certified(0), certified(1)
-    block = rng.choice(sorted((folder / "a").iterdir()))
-    damage = rng.choice([bit, value, value, other, cut, no_file])
-    with contextlib.suppress(ValueError):
-        damage(rng, block)
-    story = f"kept draws after {damage.__name__} of {block.name}"
-    return Case(story, lambda: certified(0), lambda interval: interval == whole)
-
-
-KINDS = {folders: 8, kept: 1}
-
-
 @pytest.mark.long
-@pytest.mark.parametrize(("kind", "count"), [(folders, 30), (kept, 10)])
-def test_an_edit_is_refused_or_without_effect(kind: Any, count: int) -> None:
-    assert endings(kind, count)["refused"] >= count / 3
+def test_an_edit_is_refused_or_without_effect() -> None:
+    assert endings(folders, 30)["refused"] >= 10
 
 
 @pytest.mark.long
@@ -210,4 +186,4 @@ def test_a_bad_or_damaged_table_is_refused_and_not_unpickled(
 
 
 if __name__ == "__main__":
-    sys.exit(table(KINDS, *map(int, sys.argv[1:])))
+    sys.exit(table({folders: 1}, *map(int, sys.argv[1:])))

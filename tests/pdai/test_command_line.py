@@ -75,7 +75,7 @@ def test_the_summary_of_a_part_begins_its_docstring(part: str) -> None:
         (
             "certify",
             {"--law", "--fail-above", "--support"},
-            {"--tighten", "--keep", "--table"},
+            {"--tighten", "--table"},
             [],
         ),
     ],
