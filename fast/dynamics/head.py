@@ -37,7 +37,7 @@ class WithHead(AbstractDynamics[Latent]):
 
     def __init__(self, dynamics: AbstractDynamics[Latent], head: Perceptron):
         self.dynamics, self.head, self.table = dynamics, head, None
-        self.output = head.biases[-1].shape[-1]
+        self.output = head.weights[-1].shape[-1]
 
     @property
     def is_markovian(self) -> bool:
@@ -85,6 +85,8 @@ class HeadOptions(DynamicsOptions[Network]):
     """Rows of a table of logits by state, added to the head and to a learned backward policy; its
     entries are not counted in the parameters. States that share a row are told apart by the head.
     0 for none."""
+    biases: bool = True
+    """Biases in the layers of the head; without them its outputs are 0 where its inputs are."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -115,4 +117,4 @@ class HeadOptions(DynamicsOptions[Network]):
         cell_key, head_key = jax.random.split(key)
         cell = self.cell(environment, key=cell_key)
         sizes = [cell.output, *[width] * self.layers, outputs]
-        return WithHead(cell, Perceptron(sizes, key=head_key))
+        return WithHead(cell, Perceptron(sizes, biases=self.biases, key=head_key))

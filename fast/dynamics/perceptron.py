@@ -40,13 +40,13 @@ class Perceptron(eqx.Module):
     Attributes:
         weights: one matrix per layer, shape (in, out): the other way round, each product of a
             small batch would first rearrange it.
-        biases: one vector per layer.
+        biases: one vector per layer, or none at all.
     """
 
     weights: list[Float[Array, "in out"]]
     biases: list[Float[Array, " out"]]
 
-    def __init__(self, sizes: Sequence[int], *, key: PRNGKeyArray):
+    def __init__(self, sizes: Sequence[int], *, biases: bool = True, key: PRNGKeyArray):
         keys = jax.random.split(key, len(sizes) - 1)
         pairs = list(itertools.pairwise(sizes))
         self.weights = [
@@ -55,7 +55,7 @@ class Perceptron(eqx.Module):
         ]
         # A small last layer makes the untrained policy nearly uniform.
         self.weights[-1] = self.weights[-1] * 0.01
-        self.biases = [jnp.zeros(m) for _, m in pairs]
+        self.biases = [jnp.zeros(m) for _, m in pairs] if biases else []
 
     def __call__(self, x: Float[Array, "*batch in"]) -> Float[Array, "*batch out"]:
         """The outputs of the last layer."""
@@ -83,6 +83,7 @@ class Perceptron(eqx.Module):
         return self._through(x, lambda x, weight: known_product(x, weight, next(remaining)))
 
     def _through(self, x: Array, multiply: Callable[[Array, Array], Array]) -> Array:
-        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
+        biases = self.biases or [jnp.zeros(())] * len(self.weights)
+        for weight, bias in zip(self.weights[:-1], biases[:-1], strict=True):
             x = jax.nn.leaky_relu(multiply(x, weight) + bias, 0.01)
-        return multiply(x, self.weights[-1]) + self.biases[-1]
+        return multiply(x, self.weights[-1]) + biases[-1]

@@ -47,6 +47,7 @@ ADDED: dict[str, Any] = {
     "rule": "adamw",
     "bins": None,
     "levels": (),
+    "biases": True,
 }
 # The parts that every run has.
 FIXED: dict[str, type] = {

@@ -217,6 +217,9 @@ def _digits(size: float, is_difference: bool) -> str:
     """A number with three digits, or two below one; more would be noise."""
     if is_difference:
         return f"{size:+,.4f}"
+    # Beside a TV of 1e-7 a ratio says no more.
+    if abs(size) > 1_000:
+        return "> 1,000"
     return f"{size:,.0f}" if abs(size) >= 100 else f"{size:#.{3 if abs(size) >= 1 else 2}g}"
 
 

@@ -112,6 +112,7 @@ BY_HAND = {
     "tab:sequencesabits": "25 128",
     "fig:ablationsa": "10 1,254 23 27",
     "fig:gatedsa": "0.39 0.014",
+    "fig:apx:lra": "6,000",
     "tab:isingsa": "0.149 0.12 16",
     "study:dags": "0.004",
     "study:forgetting": "0.002 0.004 0.22 0.28",

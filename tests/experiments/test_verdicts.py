@@ -11,7 +11,7 @@ from pdai.experiments.base import MEASURES, Cell, Quoted
 from pdai.experiments.definitions import FOLDER
 from pdai.experiments.frames import Results
 from pdai.experiments.results import Run
-from pdai.experiments.tables import all_rows, by_benjamini_hochberg, by_holm, table
+from pdai.experiments.tables import all_rows, by_benjamini_hochberg, by_holm, table, verdict
 from pdai.experiments.verdicts import Comparison, Outcome, Standing, counts, group
 from tests.made_up_runs import TINY, run, tiny
 
@@ -207,6 +207,9 @@ def test_the_size_of_an_effect_stands_beside_its_direction() -> None:
     # Where one law is sampled, what exact sampling has bounds the ratio.
     second = sampled(0.01, 0.02, 0.02, 0.02)
     assert compared(tv(0.001, 0.001, 0.001), second).size == pytest.approx(2.0)
+    # A ratio to a TV of 1e-7 says no more than that it is large.
+    small = compared(tv(1e-7, 1e-7, 1e-7), FAR, claim="it is better")
+    assert "| N = 3 | opposite, > 1,000 |" in verdict(small.results)
 
 
 @pytest.mark.parametrize(

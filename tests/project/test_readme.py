@@ -7,19 +7,21 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import pytest
 
 from benchmarks.harness import cell
 from fast.laws.terminal_law import MAX_HISTORIES
-from pdai.experiments import EXPERIMENTS, tables
-from pdai.experiments.base import BEST, LEAST, LEAST_LOSS, LIKELIEST, MARKOVIAN, STRONGEST
+from pdai.experiments import EXPERIMENTS, price, tables
+from pdai.experiments.base import BEST, MARKOVIAN, RESET, STRONGEST, Pair
+from pdai.experiments.definitions import SHOWN_DIGITS, outwards
 from pdai.experiments.evidence import untrained
 from pdai.experiments.frames import Results
 from pdai.experiments.results import stored
 from pdai.experiments.tables import claimed
-from pdai.experiments.verdicts import Comparison, Standing
+from pdai.experiments.verdicts import Comparison, Difference, Standing
 from tests.faults import FAULTS
 from tests.project.test_pages import COMMANDS, python_blocks, run_page
 from tests.reference.test_printed_rewards import DRAWS, sums, sums_of_exponentials
@@ -61,57 +63,56 @@ def test_the_example_trains_and_certifies_as_shown(
     assert float(here[2]) < 10 * float(stated[2])
 
 
+STORED = {line.row: line for line in price.lines()}
+
+
 def test_the_table_and_the_picture_are_of_the_results() -> None:
-    experiment = EXPERIMENTS["study:aliasing"]
-    runs = stored(experiment)
-    table = tables.table(Results(experiment, runs))
-    head, body = [*table], table.to_numpy().tolist()
-    names = [name.strip() for name in LINES[_table_line()].strip("| ").split("|")][1:]
-    least, likeliest = (experiment.bounds[name] for name in (LEAST, LIKELIEST))
-    shown_rows = LINES[_table_line() + 2 : _table_line() + 2 + len(body)]
-    for shown, line in zip(shown_rows, body, strict=True):
-        row, *cells = (cell.strip() for cell in shown.strip("| ").split("|"))
-        assert row == line[0]
-        expected = dict(zip(head, (cell.split(" ±")[0] for cell in line), strict=True))
-        computed = (*least[row], likeliest[row][1])
-        expected |= dict(zip(names, (f"{number:.4f}" for number in computed), strict=False))
-        assert cells == [expected[name] for name in names], row
+    names = [MARKOVIAN, BEST, STRONGEST]
+    start = next(i for i, line in enumerate(LINES) if line.startswith("| what the network sees"))
+    assert LINES[start].endswith(f"| {' | '.join(names)} |")
+    shown = LINES[start + 2 : LINES.index("", start)]
+    assert len(shown) == 4
+    for cells in (line.strip("| ").split(" | ") for line in shown):
+        _, of, trained = STORED[cells[0]]
+        likeliest = of.minima["likelihood"][0].high
+        means = [mean(trained[name]) for name in names]
+        numbers = (*outwards(*of.floor, SHOWN_DIGITS), likeliest, *means)
+        assert cells[1:] == [f"{number:.4f}" for number in numbers], cells[0]
+        assert {len(trained[name]) for name in names} == {5}
+    assert "the mean of five seeds" in TEXT
     assert "](pdai/experiments/results/study_aliasing.png)" in README
-    seeds = {run.seed for run in runs}
-    assert "mean of three seeds" in README
-    assert len(seeds) == 3
+    seen = [STORED[row].trained for row in ("grid, every cell", "bits, last 7")]
+    assert max(mean(trained[name]) for trained in seen for name in names) < 0.0005 + 5e-5
+    assert "all end within 0.0005 here" in TEXT
 
 
-def _table_line() -> int:
-    return next(i for i, line in enumerate(LINES) if line.startswith("| what the network sees"))
+def test_on_the_grid_memoryless_policies_are_level_or_ahead() -> None:
+    (twos, of_twos), (fours, of_fours) = (
+        (STORED[row].price.floor.high, STORED[row].trained)
+        for row in ("grid, blocks of 2", "grid, blocks of 4")
+    )
+    assert twos < min(mean(of_twos[name]) for name in (BEST, STRONGEST)) + 0.005
+    assert fours < min(mean(of_fours[name]) for name in (BEST, STRONGEST))
+    assert "a memoryless policy is within 0.005 of both means" in TEXT
+    assert "with blocks of 4 one beats both" in TEXT
+    stay = [tv for name in (BEST, STRONGEST) for tv in of_fours[name] if tv > 0.76]
+    assert 0.77 < min(stay) <= max(stay) < 0.79
+    first, second = sorted(tv for tv in of_fours[STRONGEST] if tv not in stay)
+    (gru,) = (tv for tv in of_fours[BEST] if tv not in stay)
+    assert f"(SRWM+ to {first:.3f} and {second:.3f}, GRU+ to {gru:.3f})" in TEXT
 
 
-@pytest.mark.parametrize("row", ["grid, blocks of 2", "grid, blocks of 4"])
-def test_on_the_grid_memoryless_policies_are_level_or_ahead(row: str) -> None:
-    dial = EXPERIMENTS["study:aliasing"]
-    results = Results(dial, stored(dial))
-    gru, srwm = (float(results.values(row, model).mean()) for model in (BEST, STRONGEST))
-    attained, likeliest = dial.bounds[LEAST][row][1], dial.bounds[LIKELIEST][row][1]
-    if row == "grid, blocks of 2":
-        assert attained < min(gru, srwm) + 0.005
-        assert "with blocks of 2 a memoryless policy is within 0.005 of both" in TEXT
-    else:
-        assert attained < min(gru, srwm)
-        assert likeliest < gru
-        assert "with blocks of 4 one is ahead of both means, and that of maximum" in TEXT
-
-
-def test_the_share_of_memory_is_between_the_floors() -> None:
-    dial = EXPERIMENTS["study:aliasing"]
-    results = Results(dial, stored(dial))
+def test_the_share_of_memory_is_above_the_floors() -> None:
     shares = []
     for row in ("bits, last 4", "bits, last 2"):
-        trained, gru = (float(results.values(row, m).mean()) for m in (MARKOVIAN, BEST))
-        shares += [(end - gru) / (trained - gru) for end in dial.bounds[LEAST][row]]
-    assert f"{100 * min(shares):.0f} to {100 * max(shares):.0f} % of its gain" in TEXT
+        _, of, trained = STORED[row]
+        markovian, gru = (mean(trained[name]) for name in (MARKOVIAN, BEST))
+        shares.append(100 * (of.floor.low - gru) / (markovian - gru))
+    assert f"at least {int(shares[0])} % (last 4) and {int(shares[1])} % (last 2)" in TEXT
     ends = [
-        abs(float(results.values(row, MARKOVIAN).mean()) - dial.bounds[LEAST_LOSS][row][1])
-        for row in dial.rows
+        abs(mean(trained[MARKOVIAN]) - of.minima["on policy"][0].high)
+        for row, of, trained in STORED.values()
+        if not row.startswith("SIX6")
     ]
     assert 0.003 < max(ends) < 0.004
     assert "within 0.004 of its [minimum]" in TEXT
@@ -123,7 +124,7 @@ def test_untrained_policies_and_rows_whose_state_is_seen_are_counted() -> None:
     rows = [row for row in claimed(every)[MARKOVIAN, BEST] if not row.is_of_integers()]
     ahead = [row.row for row in rows if row.standing is Standing.BETTER]
     assert ahead == ["rings", "sinusoid, repaired"]
-    assert f"in {len(rows) - 2} of {len(rows)} rows of the paper's tables" in TEXT
+    assert f"no gain above 0.001 in {len(rows) - 2} of {len(rows)} rows of the paper's" in TEXT
 
 
 def test_untrained_policies_are_counted_over_draws_of_the_utilities() -> None:
@@ -138,8 +139,8 @@ def test_untrained_policies_are_counted_over_draws_of_the_utilities() -> None:
         for size in (16, 24)
     ]
     assert "(Syn-16, Syn-32) are worse than an untrained policy's under the printed" in TEXT
-    assert f"for each of {DRAWS} draws of the utilities" in TEXT
-    assert f"for {nearer[0]} and {nearer[1]} of {DRAWS} draws, 64 bits for the exponent" in TEXT
+    assert f"in each of {DRAWS} draws of utilities" in TEXT
+    assert f"on the draw ({nearer[0]} and {nearer[1]} of {DRAWS}), 64 bits on the exponent" in TEXT
 
 
 @pytest.mark.catches(
@@ -149,24 +150,62 @@ def test_the_proved_distance_of_laplace_mixtures_is_that_of_its_test() -> None:
     assert f"with 0, [TV is at least {int(1000 * (HALF - MOST)) / 1000:.3f}](" in TEXT
 
 
-def test_what_memory_brings_is_of_the_results() -> None:
-    walk, dags = (
-        Results(EXPERIMENTS[label], stored(EXPERIMENTS[label]))
-        for label in ("fig:apx:lra", "study:dags")
-    )
-    pair = ("GRU+", "GRU+ reset")
-    rings, waves = (Comparison(walk, row, pair).gap for row in ("rings", "sinusoid, repaired"))
-    assert rings is not None
-    assert waves is not None
-    assert (
-        f"by {rings.mean:.3f} of TV [{rings.low:.3f}, {rings.high:.3f}] "
-        f"and {waves.mean:.3f} [{waves.low:.3f}, {waves.high:.3f}]" in TEXT
-    )
-    comparison = Comparison(dags, "SIX6, both ends", ("Markovian", "GRU"))
-    assert comparison.standing is Standing.WORSE
-    gap = comparison.gap
+def compared(label: str, row: str, pair: Pair) -> Comparison:
+    return Comparison(Results(EXPERIMENTS[label], stored(EXPERIMENTS[label])), row, pair)
+
+
+def _gap(label: str, row: str, pair: Pair) -> Difference:
+    gap = compared(label, row, pair).gap
     assert gap is not None
-    assert f"ahead of the GRU by {gap.mean:.3f} of TV" in TEXT
+    return gap
+
+
+@pytest.mark.catches(
+    "the README says that memory still gains after 6,000 steps",
+    "README.md",
+    "after 6,000 steps that is gone",
+    "after 6,000 steps that stays",
+)
+def test_what_memory_brings_is_of_the_results() -> None:
+    walk, later = ("rings", "sinusoid, repaired"), ("rings, 6,000 steps", "sinusoid, 6,000 steps")
+    rings, waves = (_gap("fig:apx:lra", row, (RESET, BEST)) for row in walk)
+    assert (
+        f"by {-rings.mean:.3f} of TV [{-rings.high:.3f}, {-rings.low:.3f}] "
+        f"and {-waves.mean:.3f} [{-waves.high:.3f}, {-waves.low:.3f}]" in TEXT
+    )
+    standings = {compared("study:walk", row, (RESET, BEST)).standing for row in later}
+    assert standings == {Standing.UNDECIDED, Standing.WORSE}
+    assert "after 6,000 steps that is gone" in TEXT
+    shares = []
+    for label, row in zip(["fig:apx:lra"] * 2 + ["study:walk"] * 2, walk + later, strict=True):
+        form, whole = (compared(label, row, (MARKOVIAN, name)) for name in (RESET, BEST))
+        assert form.standing is Standing.BETTER
+        shares.append((1 - form.size) / (1 - whole.size))
+    assert f"{100 * shares[0]:.0f} and {100 * shares[1]:.0f} % of the gain is form" in TEXT
+    assert min(shares[2:]) > 1
+    pair = (MARKOVIAN, "GRU")
+    assert compared("study:dags", "SIX6, both ends", pair).standing is Standing.WORSE
+    six6 = _gap("study:dags", "SIX6, both ends", pair)
+    assert f"ahead of the GRU by {six6.mean:.3f} of TV" in TEXT
+
+
+@pytest.mark.catches(
+    "the README has the control without a latent gain half as much",
+    "README.md",
+    "a block without a latent gains 0.0046",
+    "a block without a latent gains 0.0028",
+)
+def test_the_controls_at_the_papers_rate_disagree() -> None:
+    study = EXPERIMENTS["study:paper_rate"]
+    row = "sets, K = 24, 20,000 steps"
+    models = ("SRWM, block", "Markovian, block", "SRWM, block, reset")
+    block, around, reset = (-_gap("study:paper_rate", row, (MARKOVIAN, m)).mean for m in models)
+    assert f"on sets of 24, by {block:.4f}" in TEXT
+    assert f"without a latent gains {around:.4f}, the block reset {reset:.4f}" in TEXT
+    of_all = [compared(study.label, r, pair) for r in study.rows for pair in study.comparisons]
+    kept = [one.row for one in tables.kept([of_all], tables.by_holm)]
+    assert kept == ["SIX6"]
+    assert "no difference there survives Holm's correction" in TEXT
 
 
 def test_the_claims_are_counted() -> None:

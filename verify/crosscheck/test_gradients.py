@@ -32,7 +32,7 @@ from fast.training.networks import Networks
 from fast.training.state import TrainState
 from fast.training.step import AXIS, Batch, loss_and_gradient, on_devices
 from reference import FLOAT64, BackwardPolicy, ForwardPolicy, cb_objective, tb_objective
-from reference.problems import Problem, Sets
+from reference.problems import Lines, Problem, Sets
 from verify.crosscheck import by_hand
 from verify.crosscheck.compare import TOLERANCE, Compiled, distance, tree_distance
 from verify.crosscheck.instances import PROBLEMS, make_instance, random_policy
@@ -136,6 +136,22 @@ def test_a_known_product_has_the_value_given_and_the_derivatives_of_the_product(
         again = eqx.filter_vjp(lambda head: head(x), head)
         assert (recalled[0] == outputs).all()
         assert tree_distance(recalled[1](by), again[1](by)) <= TOLERANCE["float64"]
+
+
+@pytest.mark.catches(
+    "a head that is asked to have no biases learns some",
+    "fast/dynamics/perceptron.py",
+    "for _, m in pairs] if biases else []",
+    "for _, m in pairs]",
+)
+def test_without_biases_a_network_of_an_integer_is_linear_in_it() -> None:
+    config = configure("lines", dynamics="markov", encoding="natural", biases=False)
+    environment = make_environment(Lines.sparse(20), "natural")
+    network = config.dynamics.build(environment, 3, 8, key=jax.random.key(0))
+    shapes = [leaf.shape for leaf in jax.tree.leaves(network)]
+    assert shapes == [(1, 8), (8, 8), (8, 8), (8, 3)]
+    first, eighth = (network.unroll(jnp.full((1, 1), i, jnp.float32)) for i in (1, 8))
+    assert (eighth == 8 * first).all()
 
 
 class Case(NamedTuple):
