@@ -4,6 +4,7 @@ Each number may fall and not rise: a change that needs more says so here, with i
 """
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -86,3 +87,13 @@ def test_the_closure_is_what_python_loads() -> None:
     )
     loaded = map(source, (name for name in done.stdout.split() if name.startswith("reference")))
     assert {one[0] for one in loaded if one is not None} == closure("reference.lifted").keys()
+
+
+def test_the_weekend_is_as_long_as_it_says_and_its_labels_are_there() -> None:
+    page = (ROOT / "READING.md").read_text()
+    rows = re.findall(r"^\| \[(\S+)\]\(\1\) \| (\S*) \|", page, re.MULTILINE)
+    assert f"These {len(rows)} files" in page
+    texts = {file: (ROOT / file).read_text() for file, _ in rows}
+    assert all(label in texts[file] for file, label in rows)
+    assert sum(len(text.splitlines()) for text in texts.values()) < 7_000
+    assert "fewer than 7,000 lines" in page
