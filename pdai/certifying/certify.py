@@ -164,6 +164,7 @@ def certificate_of(what: Any, problem: Any, options: CertifyOptions) -> Certific
         f"the {name} given: not used in regime {made.regime}" for name in given if given[name]
     ]
     if isinstance(problem, ListedLaw):
+        problem.check_heading(source.impossible)
         unused += two_spellings(problem.weights)
     if any(isinstance(law, Counter) for law in (options.law, options.weights)):
         unused.append(COUNTED)
@@ -179,7 +180,7 @@ def _target_read(
         return options, ()
     # Other seeds than those of the sampler's samples, which must not be ordered alike.
     if isinstance(options.target, str | Path):
-        record = read_record(Path(options.target), source.target.texts(), seed=1)
+        record = read_record(Path(options.target), source.target.texts(), options.header, seed=1)
         return replace(options, target=record.terminals), record.notes
     order, notes = random_order("the target", options.target, seed=1)
     places = range(len(options.target)) if order is None else order.tolist()
@@ -200,7 +201,10 @@ def _listed(problem: Any, options: CertifyOptions) -> tuple[Any, CertifyOptions]
             raise InputError("support is given without a law: add law='uniform' (--law uniform)")
         return problem, options
     (name, law), *_ = laws.items()
-    law = ListedLaw(from_logs(law)) if name == "log_weights" else law_of(law, options.support)
+    if name == "log_weights":
+        law = ListedLaw(from_logs(law))
+    else:
+        law = law_of(law, options.support, options.header)
     # A function that is certified is asked at every value.
     return law, replace(options, max_states=max(options.max_states, len(law.weights) + 1))
 
@@ -259,7 +263,7 @@ def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource
     if isinstance(what, str | Path):
         path = Path(what)
         if str(path) == STDIN or isfile(path) or path.suffix in FILES:
-            return RecordSource(path, target)
+            return RecordSource(path, target, options)
     elif has_log_prob(what):
         return LogProbSource(LogProb.at(what), target)
     elif isinstance(what, Counter) or (
@@ -350,8 +354,6 @@ def _bare(
         regime = "N"
         notes.append(WHY_NO_MORE)
     elif known is not None:
-        if isinstance(source.target.problem, ListedLaw):
-            source.target.problem.check_first(samples)
         exact = f"the target is exact here, from its {len(known):,} enumerated terminal states"
         notes += [FIXED, exact + ("" if target is None else unused)]
         samples, ordering = unsorted(source.name, samples, known)

@@ -65,6 +65,9 @@ class CertifyOptions:
     """The target without a problem: a file of values and weights, or uniform over --support."""
     support: Annotated[Sequence[Hashable] | str | Path | None, _PATH] = None
     """The values of the uniform law: a file with one in each line."""
+    header: Annotated[bool | None, tyro.conf.arg(constructor=bool)] = None
+    """The first lines of CSV files name the columns, or are values; by default they do where they
+    hold names that are known, such as value, terminal, state or sample, and no others."""
     weights: Annotated[Mapping[Hashable, Any] | None, tyro.conf.Fixed, tyro.conf.Suppress] = None
     """The weights of the law by value, as `law` takes them."""
     log_weights: Annotated[Mapping[Hashable, Any] | None, tyro.conf.Fixed, tyro.conf.Suppress] = (

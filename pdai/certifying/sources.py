@@ -215,9 +215,10 @@ class RecordSource(SamplerSource):
     Raises InputError if the file cannot be read, or bare samples come without a problem.
     """
 
-    def __init__(self, path: Path, target: Target):
+    def __init__(self, path: Path, target: Target, options: CertifyOptions):
         super().__init__(str(path), target)
-        self._record = record = read_record(path, target.texts(), tolerant=True)
+        record = read_record(path, target.texts(), options.header, tolerant=True)
+        self._record = record
         check_repeats(repr(self.name), record.terminals, target.probabilities())
         self.notes = record.notes
         if record.numbers is not None and not isinstance(target.problem, ListedLaw):

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,16 @@ STDIN = "-"
 JSON_LINES = (".jsonl", ".ndjson", ".json")
 ARRAY = ".npy"
 FILES = (".csv", ".txt", ".tsv", ARRAY, *JSON_LINES)
+# The names of a column of values, and of those that may stand beside it.
+VALUES = {"value", "terminal", "state", "sample"}
+BESIDE = {"weight", "log_weight", "count", "log_prob", "log_p_f", "log_p_b", "log_reward"}
 
 
-def read_rows(path: Path) -> tuple[list[str] | None, list[list[str]]]:
-    """The names of the columns of a file, where they are keys, and its lines, as rows of texts.
+def read_rows(path: Path, header: bool | None = None) -> tuple[list[str] | None, list[list[str]]]:
+    """The names of the columns of a file, if it has them, and its lines, as rows of texts.
 
-    The file is CSV, whose names are a row; or JSON lines (.jsonl, .ndjson), each a value or an
+    The file is CSV, whose first line has the names if it holds `VALUES` and `BESIDE` alone, or as
+    `header` says, and is an empty row then; or JSON lines (.jsonl, .ndjson), each a value or an
     object, or a list of these (.json); or an array of NumPy (.npy) with a value or a row for each
     sample. A list is written as Python writes a tuple, and such tuples may be the lines of a file.
     On the standard input (`-`), lines of JSON are known by the first, which must be a list or an
@@ -38,7 +43,7 @@ def read_rows(path: Path) -> tuple[list[str] | None, list[list[str]]]:
         text = content.decode("utf-8-sig")
         if path.suffix in JSON_LINES or (is_stream and _begins_with_json(text)):
             return _json_rows(path, _as_lines(text) if path.suffix == ".json" else text)
-        rows = _tuples(text) or list(csv.reader(io.StringIO(text, newline=""), strict=True))
+        rows = _tuples(text, header) or [*csv.reader(io.StringIO(text, newline=""), strict=True)]
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{str(path)!r} cannot be read as CSV ({error})") from None
     lines = [line for line, row in enumerate(rows, 1) if row]
@@ -48,13 +53,31 @@ def read_rows(path: Path) -> tuple[list[str] | None, list[list[str]]]:
             f"{str(path)!r}, line {empty} is empty, which may be the empty text or no value: write "
             'the empty text as "", or leave such lines out'
         )
-    return None, rows
+    first = next(iter(lines), 0)
+    if not first or not _names_columns(names := rows[first - 1], header):
+        return None, rows
+    return names, [*rows[: first - 1], [], *rows[first:]]
 
 
-def _tuples(text: str) -> list[list[str]]:
+def columns_of(names: Sequence[str], header: bool | None, own: str) -> list[str]:
+    """The names of columns, with one's own for that of the values.
+
+    A single column may have any name, where the options say that its first line is one.
+    """
+    is_any = header is True and len(names) == 1
+    return [own if is_any or name in VALUES else name for name in names]
+
+
+def _names_columns(first: Sequence[str], header: bool | None) -> bool:
+    """True if the first line of a file of samples or of a law has the names of its columns."""
+    known = VALUES | BESIDE if len(first) > 1 else VALUES
+    return {*first} <= known if header is None else header
+
+
+def _tuples(text: str, header: bool | None) -> list[list[str]]:
     """Lines of which each is a tuple as Python prints it, below a header at most; else []."""
     lines = text.splitlines()
-    body = lines[lines[:1] == ["terminal"] :]
+    body = lines[_names_columns(lines[:1], header) :]
     if not body or any(line[:1] + line[-1:] != "()" for line in body):
         return []
     return [[line] for line in lines]

@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from reference.certificates.inputs import read_rows
+from reference.certificates.inputs import columns_of, read_rows
 from reference.errors import InputError, check_hashable, check_list, check_type, plain, shown
 from reference.problems.base import MAX_LOG_REWARD, exponential
 from reference.problems.columns import DECIMAL
@@ -15,10 +15,6 @@ from reference.text import counted
 from reference.user_code import Of, digits_lost, exact, number_or_infinite
 
 UNIFORM = "uniform"
-# Other names of a column of values: as a first line, they may be such a name or a value.
-NAMES = ("terminal", "state", "sample", "samples", "values", "solution", "solutions")
-# A right sampler has so many draws of a value without having it with a probability of exp(-MANY).
-MANY = 20
 # A row of texts with the number of its line.
 Numbered = tuple[int, list[str]]
 
@@ -36,8 +32,8 @@ class ListedLaw:
     """
 
     initial = Start()
-    # The first line of the file of its values, where no line names them.
-    first: str | None = None
+    # The first line of the file of its values, where that was read as their name.
+    heading: str | None = None
 
     def __init__(self, weights: Mapping[Hashable, Fraction | float | int]) -> None:
         law: dict[Hashable, Fraction] = {}
@@ -73,14 +69,12 @@ class ListedLaw:
         _check_distinct(values, len(weights), "the support")
         return cls(weights)
 
-    def check_first(self, samples: Collection[Hashable]) -> None:
-        """Raises InputError if the first line of the values may be a name that stands above."""
-        many = len(samples) >= MANY * len(self._values)
-        if self.first is not None and many and self.first not in samples:
+    def check_heading(self, outside: Collection[Hashable]) -> None:
+        """Raises InputError if the name of its values is drawn: it may be one of them."""
+        if self.heading is not None and self.heading in outside:
             raise InputError(
-                f"none of {len(samples):,} samples is {self.first!r}, with which the file of "
-                f"{len(self._values):,} values begins: if it names the column, call it 'value'; if "
-                "it is a value, write 'value' above it"
+                f"the sample {self.heading!r} is not in the law, whose file begins with it: add "
+                "--no-header if that is a value and no name of the column, and else leave it out"
             )
 
     def children(self, state: Hashable) -> tuple[Hashable, ...]:
@@ -106,11 +100,13 @@ def _text(sample: object) -> str:
 def law_of(
     law: str | Path | Mapping[Hashable, Any],
     support: str | Path | Sequence[Hashable] | None = None,
+    header: bool | None = None,
 ) -> ListedLaw:
     """The law that `certify` is given.
 
     It is `uniform`; weights by value; or a file of values with weights or log weights. The support
-    of the uniform law is a sequence, or a file with a value in each line. Raises InputError if a
+    of the uniform law is a sequence, or a file with a value in each line. The files have names of
+    columns as `read_rows` says. Raises InputError if a
     file breaks a rule, a value is repeated or has no weight, or the two do not make one law.
     """
     check_type("the target", "law", law, (str, Path, Mapping))
@@ -122,27 +118,22 @@ def law_of(
     if isinstance(law, Mapping):
         return ListedLaw(law)
     if law != UNIFORM:
-        return ListedLaw(read_weights(Path(law)))
+        return ListedLaw(read_weights(Path(law), header))
     if support is None:
         raise InputError("the law is uniform, but over which values? Give --support FILE")
     if isinstance(support, str | Path):
-        return uniform_on(Path(support))
+        return uniform_on(Path(support), header)
     return ListedLaw.uniform(check_list("the target", "support", support))
 
 
-def uniform_on(path: Path) -> ListedLaw:
-    """The uniform law on the values in a file, one a line, under the name `value` or without.
+def uniform_on(path: Path, header: bool | None = None) -> ListedLaw:
+    """The uniform law on the values in a file, one a line.
 
-    Raises InputError if it cannot be read, a line has more than one, or the first may be a name.
+    Raises InputError if it cannot be read, or a line has more than one.
     """
-    rows = _rows(path, ("value",))[1]
-    if rows[0] in [(1, [name]) for name in NAMES]:
-        raise InputError(
-            f"{str(path)!r} begins with {rows[0][1][0]!r}: if it names the column, call it "
-            "'value'; if it is a value, write 'value' above it"
-        )
+    named, _, rows = _rows(path, header, ("value",))
     law = ListedLaw.uniform([row[0] for _, row in rows])
-    law.first = rows[0][1][0] if rows[0][0] == 1 else None
+    law.heading = named[0] if named else None
     return law
 
 
@@ -169,14 +160,14 @@ def from_logs(logs: Mapping[Hashable, Any]) -> dict[Hashable, Fraction]:
     return {value: weights.get(value, Fraction(0)) for value in logs}
 
 
-def read_weights(path: Path) -> Mapping[Hashable, Fraction]:
+def read_weights(path: Path, header: bool | None = None) -> Mapping[Hashable, Fraction]:
     """The weights in a file with a value and its weight in each line, by value.
 
-    The columns are `value`, and `weight` or `log_weight`, in nats. No names are needed for weights.
-    Raises InputError if it cannot be read, a value is repeated, or a weight is
-    no decimal number.
+    The columns are `value`, or another of `VALUES`, and `weight` or `log_weight`, in nats. No names
+    are needed for weights. Raises InputError if it cannot be read, a value is repeated, or a weight
+    is no decimal number.
     """
-    names, rows = _rows(path, ("value", "weight"), ("value", "log_weight"))
+    _, names, rows = _rows(path, header, ("value", "weight"), ("value", "log_weight"))
     other = "log_weight" if "log_weight" in names else "weight"
     law: dict[Hashable, Any] = {}
     for line, row in rows:
@@ -195,21 +186,18 @@ def read_weights(path: Path) -> Mapping[Hashable, Fraction]:
     return from_logs(law) if other == "log_weight" else law
 
 
-def _rows(path: Path, *headers: tuple[str, ...]) -> tuple[Sequence[str], Sequence[Numbered]]:
-    """The names of the columns of a file, by default the first header, and its rows by line."""
-    names: Sequence[str] | None
-    names, lines = read_rows(path)
+def _rows(
+    path: Path, header: bool | None, *allowed: tuple[str, ...]
+) -> tuple[Sequence[str] | None, Sequence[str], Sequence[Numbered]]:
+    """The first line of a file if it has names, those of its columns, and its rows by line."""
+    named, lines = read_rows(path, header)
     rows = [(line, row) for line, row in enumerate(lines, 1) if row]
-    known = [sorted(header) for header in headers]
-    if names is not None and sorted(names) not in known:
+    names = columns_of(named or allowed[0], header, "value")
+    if sorted(names) not in map(sorted, allowed):
         raise InputError(
             f"{str(path)!r} has the columns {', '.join(names)}, but must have "
-            f"{' or '.join(map(', '.join, headers))}"
+            f"{' or '.join(map(', '.join, allowed))}"
         )
-    if names is None and rows and sorted(rows[0][1]) in known:
-        (_, names), *rows = rows
-    if names is None:
-        names = headers[0]
     wanted = "a value" if len(names) == 1 else "a value and its weight, separated by a comma"
     if not rows:
         raise InputError(f"{str(path)!r} lists no value: write {wanted} in each line")
@@ -219,7 +207,7 @@ def _rows(path: Path, *headers: tuple[str, ...]) -> tuple[Sequence[str], Sequenc
                 f"{str(path)!r}, line {line} has {counted(len(row), 'column')}, but must have "
                 f"{wanted}: quote values that contain commas"
             )
-    return names, rows
+    return named, names, rows
 
 
 def _check_distinct(values: Sequence[Hashable], distinct: int, owner: str) -> None:

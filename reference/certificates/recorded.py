@@ -11,15 +11,13 @@ import numpy as np
 from reference.certificates.collisions import least_gap, probability
 from reference.certificates.histograms import order_of_sorted, random_order
 from reference.certificates.importance import Walks
-from reference.certificates.inputs import read_rows
+from reference.certificates.inputs import VALUES, columns_of, read_rows
 from reference.certificates.state_texts import Outside, OutsideError, StateTexts
 from reference.certificates.walks import LogRewards, Sampler
 from reference.errors import InputError, shown
 
 NUMBERS = ("log_p_f", "log_p_b", "log_reward")
 COLUMNS = ("terminal", *NUMBERS)
-# Both names of the column of terminal states.
-HEADINGS = {"terminal", "state"}
 # The column of terminal states with their log-probabilities under the sampler.
 PRICED = "log_prob"
 # The column that says how often a line was drawn.
@@ -54,12 +52,19 @@ class Record(NamedTuple):
     notes: Sequence[str] = ()
 
 
-def read_record(path: Path, texts: StateTexts, *, tolerant: bool = False, seed: int = 0) -> Record:
+def read_record(
+    path: Path,
+    texts: StateTexts,
+    header: bool | None = None,
+    *,
+    tolerant: bool = False,
+    seed: int = 0,
+) -> Record:
     """Reads a file of samples, of a kind that `read_rows` reads.
 
-    Without a header each line is a terminal state. A header names the columns: `terminal`, and for
-    trajectories `log_p_f`, `log_p_b` and `log_reward`, in nats, or for terminal states `log_prob`.
-    It may be called `state`, as `pdai sample` does. With a column `count`, or if equal lines stand
+    Without a header each line is a terminal state. A header names the columns: `terminal`, or
+    another of `VALUES`, and for trajectories `log_p_f`, `log_p_b` and `log_reward`, in nats, or for
+    terminal states `log_prob`. With a column `count`, or if equal lines stand
     together, samples are put in a random order (`random_order`) by a seed; so they are if a column
     of numbers is sorted. `log_reward` is not read if it stands alone, as beside corrected samples.
     If `tolerant`, fewer than half of the bare samples may lie outside the enumerated terminal
@@ -67,19 +72,20 @@ def read_record(path: Path, texts: StateTexts, *, tolerant: bool = False, seed: 
     Raises InputError if the file cannot be read, a column is missing, unknown or repeated, a number
     is invalid, or a sample is no terminal state.
     """
-    columns, has_header = _columns(path)
+    columns, has_header = _columns(path, header)
     counts = columns.pop(COUNT, None)
     if PRICED not in columns and "log_p_f" not in columns:
         columns.pop("log_reward", None)
     bare = len(columns) == 1
     states, outside, wrong = _states(columns["terminal"], texts)
-    if wrong and not has_header and len(outside) == 1 < len(states) and states[0] == Outside():
+    is_unsaid = header is None and not has_header
+    # A number names no column.
+    if is_unsaid and len(outside) == 1 < len(states) and states[0] == Outside():
         raise InputError(
             f"{str(path)!r} begins with {shown(outside[0])}, and every other line is a terminal "
-            "state: if it names the column, call it 'terminal'; if it is a sample, write "
-            "'terminal' above it"
+            "state: add --header if it names the column, and --no-header if it is a sample"
         )
-    if has_header and not HEADINGS.isdisjoint(outside):
+    if has_header and not VALUES.isdisjoint(outside):
         raise InputError(
             f"{str(path)!r} has its header once more among its samples: of files that are joined, "
             "leave out all headers but the first"
@@ -130,36 +136,29 @@ def _states(
     return states, outside, wrong
 
 
-def _columns(path: Path) -> tuple[dict[str, Sequence[str]], bool]:
+def _columns(path: Path, header: bool | None) -> tuple[dict[str, Sequence[str]], bool]:
     """The columns of a file by name, and whether it has a header."""
-    names, lines = read_rows(path)
+    named, lines = read_rows(path, header)
     rows = [row for row in lines if row]
-    header = ["terminal"]
-    columns = {"state", PRICED, COUNT, *COLUMNS}
-    first = rows[0] if rows else []
-    has_header = first == header or (len(first) > 1 and not columns.isdisjoint(first))
-    if has_header and names is None:
-        names, *rows = rows
-    if names is not None:
-        has_header, header = True, ["terminal" if name == "state" else name for name in names]
+    names = columns_of(named or ["terminal"], header, "terminal")
     if not rows:
         raise InputError(f"{str(path)!r} has no samples: one terminal state per line")
     kinds = ({"terminal"}, {"terminal", "log_reward"}, {"terminal", PRICED}, {*COLUMNS})
-    if {*header} - {COUNT} not in kinds or len(set(header)) < len(header):
+    if {*names} - {COUNT} not in kinds or len(set(names)) < len(names):
         raise InputError(
-            f"{str(path)!r} has the columns {', '.join(header)}, but must have "
+            f"{str(path)!r} has the columns {', '.join(names)}, but must have "
             f"{', '.join(COLUMNS)}, or terminal, {PRICED}, or terminal alone: add those that are "
             f"missing, and leave others out ({COUNT} may stand beside them: how often a line was "
             "drawn)"
         )
     for number, row in enumerate(rows, 1):
-        if len(row) != len(header):
+        if len(row) != len(names):
             raise InputError(
                 f"{str(path)!r}: sample {number} has {len(row)} columns, but must have "
-                f"{len(header)}, {', '.join(header)}: write a state as one value, in quotes if it "
+                f"{len(names)}, {', '.join(names)}: write a state as one value, in quotes if it "
                 f"contains commas, or name the columns in the first line, such as terminal,{PRICED}"
             )
-    return dict(zip(header, zip(*rows, strict=True), strict=True)), has_header
+    return dict(zip(names, zip(*rows, strict=True), strict=True)), named is not None
 
 
 def _numbers(path: Path, name: str, texts: Sequence[str]) -> np.ndarray[Any, Any]:

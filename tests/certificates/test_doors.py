@@ -93,6 +93,54 @@ def test_samples_are_read_from_files_and_streams(
     assert 0.6 < made.interval.low <= 0.75
 
 
+@pytest.mark.catches(
+    "Any first line of letters names a column.",
+    "reference/certificates/inputs.py",
+    "return {*first} <= known if",
+    "return not first[0].isdigit() if",
+)
+@pytest.mark.parametrize(
+    ("head", "option", "values"),
+    [
+        *((name, [], 3) for name in ("value", "terminal", "state", "sample")),
+        *((name, [], 4) for name in ("values", "word", "solution", "weight", "0")),
+        *(("0", [option], values) for option, values in (("--header", 3), ("--no-header", 4))),
+        ("state", ["--no-header"], 4),
+    ],
+)
+def test_only_known_names_are_a_header_of_samples_and_laws_alike(
+    tmp_path: Path, head: str, option: list[str], values: int
+) -> None:
+    draws = Random(0).choices("123", k=40_000)
+    for name, lines in (("law.csv", ["1", "2", "3"]), ("x.csv", draws)):
+        (tmp_path / name).write_text("\n".join([head, *lines]))
+    ask = ("certify", "x.csv", "--law", "uniform", "--support", "law.csv", "--json", *option)
+    made = json.loads(answer(*ask, cwd=tmp_path).stdout)
+    low, high = made["interval"]
+    assert low <= (0.25 if values == 4 else 0) <= high < low + 0.1
+    assert (made["samples"], low > 0.2) == (40_000 + (values == 4), values == 4)
+
+
+def test_a_value_that_is_never_drawn_may_stand_first(tmp_path: Path) -> None:
+    """Of 0, 1, 2 and 3, the sampler leaves out the first, and was refused as bad input."""
+    (tmp_path / "four.csv").write_text("0\n1\n2\n3\n")
+    (tmp_path / "x.csv").write_text("\n".join(Random(0).choices("123", k=40_000)))
+    ask = ("certify", "x.csv", "--law", "uniform", "--support", "four.csv", "--json")
+    said = answer(*ask, "--fail-above", "0.2", cwd=tmp_path, expect=1)
+    low, high = json.loads(said.stdout)["interval"]
+    assert 0.2 < low <= 0.25 <= high < 0.3
+
+
+def test_a_header_names_the_columns_in_any_order(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("count,sample\n3,a\n1,state\n")
+    (tmp_path / "law.csv").write_text("weight,terminal\n3,a\n1,state\n")
+    (tmp_path / "bare.csv").write_text("state,1\na,3\n")
+    for law in ("law.csv", "bare.csv"):
+        made = pdai.certify(tmp_path / "x.csv", law=tmp_path / law)
+        assert (made.samples, made.impossible) == (4, 0)
+        assert made.value("TV(empirical law, target)") == 0
+
+
 def test_samples_are_arrays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     samples = np.random.default_rng(0).choice(np.array(SOLUTIONS), 8_000)
     stream = io.BytesIO()
@@ -134,12 +182,15 @@ REFUSED: list[tuple[dict[str, str], str, str]] = [
     ({"l.csv": "a,nan\n"}, "l.csv", "line 1: the weight of 'a' is 'nan', .* a decimal"),
     ({"l.csv": "value,log_weight\na,0\nb,-2e6\n"}, "l.csv", "nats below the largest"),
     ({"l.csv": "a,1\na,2\n"}, "l.csv", "has the value 'a' twice"),
-    ({"l.csv": "state\na\n"}, "uniform --support l.csv", "begins with 'state': if it"),
-    (
-        {"s.csv": "a\nb\nb\na\n" * 20, "l.csv": "word\na\nb\n"},
-        "uniform --support l.csv",
-        "none of 80 samples is 'word', with which the file of 3 values begins: if it names",
+    *(
+        (
+            {"s.csv": f"a\nb\n{name}\na\n" * 20, "l.csv": f"{name}\na\nb\n"},
+            f"uniform --support l.csv{option}",
+            f"the sample '{name}' is not in the law, whose file begins with it: add --no-header",
+        )
+        for name, option in (("state", ""), ("c", " --header"))
     ),
+    ({"l.csv": "name,p\na,1\n"}, "l.csv --header", "has the columns name, p, but must have value,"),
     ({"l.csv": "a\na\n"}, "uniform --support l.csv", "the value 'a' twice"),
     ({"l.csv": "value,p\na,1\n"}, "l.csv", "columns are named value and weight"),
     ({"l.jsonl": '{"value": "a"}\n'}, "l.jsonl", "has the columns value, but"),

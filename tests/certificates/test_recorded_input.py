@@ -216,7 +216,7 @@ def test_a_text_of_two_states_is_refused_unless_the_problem_reads_it() -> None:
         (["state,weight", *(f"{x},7" for x in STRINGS)], "columns terminal, weight, but must"),
         (["string,weight", *(f"{x},7" for x in STRINGS)], "sample 1 has 2 columns"),
         ([f"{FIRST},log_p_f", *(f"{x},-1" for x in STRINGS)], "add those that are missing"),
-        (["string", *STRINGS], "begins with 'string'.* call it 'terminal'"),
+        (["string", *STRINGS], "begins with 'string'.* add --header if it names the column"),
         (["0"] * 2, "'0' is none of the problem's 8 terminal states"),
         ([""], "has no samples"),
         ([*["banana"] * 400, *STRINGS], "'banana' is none of .* 8 terminal states.* such as 000"),
