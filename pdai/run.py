@@ -13,19 +13,18 @@ import numpy.typing as npt
 from fast.environments import AbstractEnvironment
 from fast.environments.contexts import Contexts
 from fast.laws.enumeration import Enumeration
-from fast.laws.paths import corrected_terminals, drawn_terminals, log_probabilities
+from fast.laws.paths import drawn_terminals, log_probabilities
 from fast.laws.samples import MAX_SAMPLES
 from fast.laws.samples import Law as Law
 from fast.laws.samples import Samples as Samples
 from fast.measure.report import Report
-from fast.policies.policy import AnyPolicy, Policy
+from fast.policies.policy import Policy
 from fast.runs.checkpoints import run_records, save_checkpoint
 from fast.runs.display import Display, slow
 from fast.runs.files import free_folder
 from fast.runs.folder import create_run, load_config, row_of_seed
 from fast.runs.frozen import arithmetic, in_one, load_trained, tables_digest
 from fast.runs.job import removed_on_failure, resume, unfinished
-from fast.runs.meter import coarse
 from fast.runs.records import load_law, read_report
 from fast.runs.setup import Setup, set_up
 from fast.tasks import Task
@@ -45,19 +44,6 @@ Floats = npt.NDArray[np.float64]
 
 # The figures of a record that have one value per seed.
 BY_SEED = ("loss", "log_z", "tv")
-
-
-def proposing(policy: AnyPolicy, owner: str, fix: str) -> Policy:
-    """A policy whose trajectories can be drawn backwards.
-
-    Raises InputError, of the owner with that fix, if its latent is random, or `p_B` reads it.
-    """
-    if not isinstance(policy, Policy) or policy.backward.reads_latent:
-        raise InputError(
-            f"{owner} has a random latent or a p_B that reads it, so no trajectory can be drawn "
-            f"backwards: {fix}"
-        )
-    return policy
 
 
 class Run(InFolder):
@@ -163,46 +149,26 @@ class Run(InFolder):
             return policy
 
     @checked
-    def sample(
-        self, count: int, *, seed: int = 0, of: int | None = None, correct: int = 0
-    ) -> Samples:
+    def sample(self, count: int, *, seed: int = 0, of: int | None = None) -> Samples:
         """Sample terminal states, with a note on stderr if the run is not finished.
 
         Args:
             count: the number of samples.
             seed: the seed of the draw.
             of: the seed of the policy; by default the run's first.
-            correct: the steps of a Markov chain that each sample begins, whose invariant law is the
-                target (`reference.tail_chain`); stderr says how many of them moved it.
 
         Raises:
-            InputError: if `count` is not positive, `seed` cannot be the seed of a training, the
-                run has no such seed, or `p_B` or the latent allow no correction.
+            InputError: if `count` is not positive, `seed` cannot be the seed of a training, or
+                the run has no such seed.
         """
         check_integer("sample", "count", count, 1, most=MAX_SAMPLES)
-        check_integer("sample", "correct", correct, 0, most=MAX_SAMPLES)
         check_seeds(seed, 1)
         row = self._row(of)
         with self._arithmetic(), slow(f"drawing {count:,} samples"):
             environment, state = self._trained
             if stands := unfinished(state, self.config.optimiser.steps):
                 print(f"the run {str(self.folder)!r} is at {stands}", file=sys.stderr)
-            policy = state.policy(row)
-            if not correct:
-                return drawn_terminals(policy, environment, count, seed)
-            policy = proposing(policy, f"correct is {correct}, but {self!r}", "leave it out")
-            drawn, accepted, moved = corrected_terminals(policy, environment, count, seed, correct)
-            print(
-                f"corrected by {correct:,} steps of a chain: {accepted.mean():.1%} of the "
-                f"proposals were accepted, {moved.mean():.1%} of the steps led to another state, "
-                f"and {(moved == 0).mean():.1%} of the chains never moved",
-                file=sys.stderr,
-            )
-            # The chains accept by log R as it is computed.
-            size = float(np.abs(drawn.log_reward).max())
-            for sentence in coarse(self.config.run.precision, size):
-                print(f"warning: the law that they keep is rounded: {sentence}", file=sys.stderr)
-            return drawn
+            return drawn_terminals(state.policy(row), environment, count, seed)
 
     @checked
     def log_prob(

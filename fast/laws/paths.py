@@ -7,7 +7,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from fast.balance.loss import log_path_ratio
 from fast.balance.steps import Steps, evaluate
@@ -18,7 +17,6 @@ from fast.laws.samples import Samples
 from fast.policies.policy import AnyPolicy, Policy
 from fast.sampling.backward import sample_backward
 from fast.sampling.forward import sample_trajectories
-from fast.sampling.tail_chain import Chains, step_chains
 from fast.sampling.trajectories import Trajectories, uniforms
 from fast.stochastic.policy import StochasticPolicy
 from fast.stochastic.trajectories import rollout_latents
@@ -111,29 +109,6 @@ def drawn_terminals(
     return _as_samples(labelled_paths(policy, environment, count, seed))
 
 
-def corrected_terminals(
-    policy: Policy, environment: AbstractEnvironment[Any], count: int, seed: int, steps: int
-) -> tuple[Samples, Floats, Floats]:
-    """Ends of independent chains that begin in samples of the policy, and keep the target's law.
-
-    The samples have the trajectories of their last steps; with them come, of each chain, the share
-    of proposals that it accepted, and of steps to another state, as it may accept its own. The
-    policy's `p_B` must read no latent. Raises InputError as `drawn_terminals` does.
-    """
-    shares = []
-
-    def blocks() -> Iterator[Paths]:
-        for start in range(0, count, SAMPLE_BLOCK):
-            key = jax.random.fold_in(jax.random.key(seed), start)
-            paths, *counts = _corrected(policy, environment, key, steps)
-            shares.append(np.array(counts)[:, : count - start] / steps)
-            yield _cut(paths, count - start)
-
-    drawn = _as_samples(_labelled(environment, blocks()))
-    accepted, moved = np.concatenate(shares, axis=1)
-    return drawn, accepted, moved
-
-
 def log_probabilities(
     policy: AnyPolicy,
     environment: AbstractEnvironment[Any],
@@ -199,26 +174,6 @@ def _forward(
     policy: AnyPolicy, environment: AbstractEnvironment[Any], key: jax.Array, batch: int
 ) -> Any:
     return _paths(*rollout(policy, environment, key, batch))
-
-
-@eqx.filter_jit
-def _corrected(
-    policy: Policy, environment: AbstractEnvironment[Any], key: jax.Array, steps: int
-) -> Any:
-    start_key, chain_key = jax.random.split(key)
-    start = rollout(policy, environment, start_key, SAMPLE_BLOCK)
-    none = jnp.zeros(SAMPLE_BLOCK, jnp.int32)
-
-    def move(carry: tuple[Chains, jax.Array], key: jax.Array) -> tuple[Any, None]:
-        chains, moved = carry
-        before = chains.trajectories.final
-        after = step_chains(policy, environment, before, key)
-        moved += ~jax.vmap(same_state)(before, after.trajectories.final)
-        return (after._replace(accepted=chains.accepted + after.accepted), moved), None
-
-    keys = jax.random.split(chain_key, steps)
-    (chains, moved), _ = lax.scan(move, (Chains(*start, none), none), keys)
-    return _paths(chains.trajectories, chains.steps), chains.accepted, moved
 
 
 @eqx.filter_jit

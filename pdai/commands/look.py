@@ -72,9 +72,6 @@ class SampleRun(Accepting):
     """Format of the samples of a run; parquet needs pyarrow."""
     out: Path | None = None
     """Write csv, json or parquet to this file, and not to stdout."""
-    correct: int = 0
-    """Take each sample of a trained run through this many steps of a Markov chain, whose invariant
-    law is the target."""
     exact: bool = False
     """Sample the target itself, by rejection: where everything is enumerated."""
     certificate: Path | None = None
@@ -103,9 +100,6 @@ class SampleRun(Accepting):
                 f"--format {self.format} writes draws of a trained run, with log p_F: leave out "
                 "--exact and --certificate"
             )
-        other = self.exact or self.certificate or (self.run_folder and is_solved(self.run_folder))
-        if self.correct and other:
-            raise InputError("--correct needs draws of a trained run: leave it, or --exact, out")
         if self.exact and self.certificate is not None:
             raise InputError("--exact needs a run: leave it out beside --certificate")
         if self.out is not None and not is_table:
@@ -120,13 +114,12 @@ class SampleRun(Accepting):
         if self.out is not None:
             check_output(self.out)
         run = load(folder, accept_changed=self.accept_changed, context=self.context)
-        more = {"correct": self.correct} if self.correct else {}
-        drawn = run.sample(self.count, seed=self.seed, **more)
+        drawn = run.sample(self.count, seed=self.seed)
         drawn = drawn._replace(states=run.task.texts(drawn.states))
         if self.format == "lines":
             _print_states(drawn.states, drawn.log_reward)
             return
-        table = sample_table(drawn, self.format, corrected=self.correct > 0)
+        table = sample_table(drawn, self.format)
         if self.out is not None:
             replace_file(self.out, table)
             say(f"samples: {self.out}")

@@ -13,20 +13,19 @@ if TYPE_CHECKING:
 TableFormat = Literal["csv", "json", "parquet"]
 
 
-def sample_table(samples: "Samples", kind: TableFormat, *, corrected: bool = False) -> bytes:
+def sample_table(samples: "Samples", kind: TableFormat) -> bytes:
     """Samples as the content of a file.
 
     The columns are `state`, as text, and in nats `log_reward`, and `log_p_f` and `log_p_b` of the
-    trajectory that led there. JSON has a list of objects. The ends of chains, which are corrected,
-    are no draws of `p_F`: `log_p_f` beside them would give a wrong TV, and is left out with
-    `log_p_b`. Raises InputError if it is Parquet, and pyarrow is not installed.
+    trajectory that led there. JSON has a list of objects. Raises InputError if it is Parquet, and
+    pyarrow is not installed.
     """
     columns = {
         "state": [str(x).encode(errors="backslashreplace").decode() for x in samples.states],
         "log_reward": samples.log_reward.tolist(),
+        "log_p_f": samples.log_p_f.tolist(),
+        "log_p_b": samples.log_p_b.tolist(),
     }
-    if not corrected:
-        columns |= {"log_p_f": samples.log_p_f.tolist(), "log_p_b": samples.log_p_b.tolist()}
     if kind == "csv":
         return csv_table(columns)
     if kind == "parquet":

@@ -66,7 +66,7 @@ def read_record(
     another of `VALUES`, and for trajectories `log_p_f`, `log_p_b` and `log_reward`, in nats, or for
     terminal states `log_prob`. With a column `count`, or if equal lines stand
     together, samples are put in a random order (`random_order`) by a seed; so they are if a column
-    of numbers is sorted. `log_reward` is not read if it stands alone, as beside corrected samples.
+    of numbers is sorted. `log_reward` is not read if it stands alone.
     If `tolerant`, fewer than half of the bare samples may lie outside the enumerated terminal
     states: the sampler is wrong by their share.
     Raises InputError if the file cannot be read, a column is missing, unknown or repeated, a number

@@ -2,25 +2,18 @@
 
 import math
 from fractions import Fraction
-from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
-import jax
 import numpy as np
 import pytest
 
 import pdai
-from fast.runs.job import train
 from pdai.adapters import gflownet, torchgfn
-from pdai.adapters.blackjax import kernel
 from pdai.adapters.stepping import UNIFORM, Logits, SteppedSampler, WayBack
 from reference import InputError
 from reference.problems.grid import Cell
 from tests.certificates.problems import GRID
-from tests.made_up_runs import tiny_run
 from tests.refusals import refused, refuses
-from verify.crosscheck.instances import make_instance, random_policy
 
 SIDE = 3
 RANDOM = np.random.default_rng(1)
@@ -281,20 +274,3 @@ def test_a_continuous_environment_of_gflownet_is_refused() -> None:
         env = Cube()
 
     refused("Cube is continuous", lambda: gflownet.sampler(Other()))
-
-
-@pytest.mark.long
-def test_a_run_is_a_kernel_that_scans(tmp_path: Path) -> None:
-    folder, _ = train(tiny_run(tmp_path / "run"))
-    run = pdai.load(folder)
-    chain = kernel(run)
-    start = chain.init(chain.position(run.law().labels[0]))
-    keys = jax.random.split(jax.random.key(0), 64)
-    last, info = jax.lax.scan(lambda state, key: chain.step(key, state), start, keys)
-    (end,) = chain.labels(jax.tree.map(lambda leaf: leaf[None], last.position))
-    assert float(last.logdensity) == pytest.approx(math.log(run.problem.reward(end)))
-    assert 0 < info.is_accepted.mean() <= 1
-    environment = make_instance("grid").environment
-    lifted = random_policy(environment, dynamics="gru", p_b="lifted")
-    with pytest.raises(InputError, match="no trajectory can be drawn backwards"):
-        kernel(cast(Any, SimpleNamespace(policy=lambda seed: lifted)))

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import pdai
 from fast.laws.samples import Samples
 from pdai.show.sample_tables import sample_table
 from reference.bounds import tv_bound
@@ -20,7 +19,6 @@ from reference.certificates.betting import BETS
 from reference.errors import printable
 from tests.certificates.problems import ENDS
 from tests.command_lines import answer
-from tests.refusals import refused
 
 PAGE = (Path(__file__).parents[2] / "docs" / "certify.md").read_text()
 MODULE = """
@@ -275,16 +273,6 @@ def test_names_are_no_markup_and_no_escape_codes(name: str, tmp_path: Path) -> N
 def test_half_a_character_can_be_written_in_a_table() -> None:
     samples = Samples(["\udcff"], *np.zeros((3, 1)))
     assert b"\n\\udcff,0.0" in sample_table(samples, "csv")
-
-
-def test_ends_of_chains_are_written_without_probabilities_of_the_sampler(tmp_path: Path) -> None:
-    """As recorded trajectories, they refuted the right log Z."""
-    zero, file = np.zeros(2), tmp_path / "x.csv"
-    samples = Samples(["a", "b"], zero, zero - 1, zero)
-    file.write_bytes(sample_table(samples, "csv", corrected=True))
-    refused("holds bare samples", lambda: pdai.certify(file, log_z=0.0))
-    file.write_bytes(sample_table(samples, "csv"))
-    assert pdai.certify(file, log_z=1.0).regime == "Z"
 
 
 @pytest.mark.parametrize(

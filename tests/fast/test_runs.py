@@ -25,7 +25,6 @@ from fast.runs.records import load_law, read_json, read_metrics
 from fast.training.compose import configure
 from fast.training.state import TrainState
 from pdai.certifying.certify import certify
-from pdai.front import train as train_problem
 from pdai.loading import load
 from pdai.run import Run
 from pdai.show.tables import audit_table
@@ -349,20 +348,3 @@ def test_a_law_that_is_too_large_to_sum_is_estimated_and_not_audited(
     assert [words for words in shown if words not in trained] == []
     assert refused in answer("audit", "run", cwd=tmp_path, expect=2).stderr
     assert answer("sample", "run", "--count", "3", cwd=tmp_path).stdout.count("\n") == 3
-
-
-def far(log_reward: float) -> Any:
-    """Two ends of a log-reward of that size."""
-    members = {"initial": "", "children": lambda _, s: [] if s else ["a", "b"]}
-    return type("Far", (), members | {"log_reward": lambda _, x: log_reward})()
-
-
-@pytest.mark.parametrize(("size", "warned"), [(-900_000.0, True), (-90.0, False)])
-def test_chains_whose_rewards_are_rounded_are_warned_of(
-    size: float, warned: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = train_problem(far(size), steps=1, batch=8, out=tmp_path / "run", display=SILENT)
-    run.sample(4, correct=2)
-    printed = capsys.readouterr().err
-    assert "corrected by 2 steps" in printed
-    assert ("is about 900,000 nats in size" in printed) == warned == ("warning" in printed)

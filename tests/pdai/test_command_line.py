@@ -148,7 +148,6 @@ REFUSED = {
     "train lines --heads 2": "heads with dynamics markov, which has no such ... self-referential",
     "train custom --problem nowhere:It": "'nowhere' cannot be imported",
     "train nowhere:It": "'nowhere' cannot be imported",
-    "sample run --correct 2 --exact": "leave it, or --exact, out",
     "train ising --dynamics gru --p-b lifted": "its mass bends the target ... --max-states",
     "check a:b --problem reference.problems:Grid.minimal": "the module 'a' cannot be imported",
     "train --resume nowhere": "'nowhere' does not exist",
