@@ -29,7 +29,8 @@ from rich.markup import escape
 from rich.table import Table
 
 ROOT = Path(__file__).parents[1]
-COPIED = ("reference", "fast", "pdai", "verify", "tests", "proofs_notes", "examples", "docs")
+COPIED = ("reference", "fast", "pdai", "verify", "tests", "proofs_notes", "examples", "docs",
+          "benchmarks")  # fmt: skip
 # Unoptimised machine code is made twice as fast.
 SETTINGS = {"JAX_DISABLE_MOST_OPTIMIZATIONS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 RESULTS = "FAULTS_RESULTS"
