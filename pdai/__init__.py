@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from pdai.loading import load as load
     from pdai.run import Run as Run
     from pdai.show.page.page import report as report
-    from pdai.solving.ladder import Sampler as Sampler
-    from pdai.solving.ladder import sampler as sampler
     from pdai.solving.solve import solve as solve
     from pdai.solving.solved import Solved as Solved
     from reference.certificates.statement import Certificate as Certificate
@@ -38,7 +36,6 @@ _FROM = {
     "Certificate": "reference.certificates.statement",
     "Law": "fast.laws.samples",
     "Run": "pdai.run",
-    "Sampler": "pdai.solving.ladder",
     "Samples": "fast.laws.samples",
     "Solved": "pdai.solving.solved",
     "certify": "pdai.certifying.certify",
@@ -49,7 +46,6 @@ _FROM = {
     "posterior": "pdai.answers",
     "power": "pdai.certifying.power",
     "report": "pdai.show.page.page",
-    "sampler": "pdai.solving.ladder",
     "solve": "pdai.solving.solve",
     "train": "pdai.front",
 }

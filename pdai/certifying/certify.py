@@ -214,17 +214,6 @@ def has_log_prob(what: Any) -> bool:
     return callable(getattr(what, "log_prob", None)) and not hasattr(what, "draw")
 
 
-def _run_of(what: Any) -> tuple[Any, Any]:
-    """A run, also that of `pdai.sampler`, and its folder; twice what is given if it is none.
-
-    An object of one's own may wrap a run, and draw otherwise.
-    """
-    if type(what).__module__.partition(".")[0] != "pdai":
-        return what, what
-    run = getattr(what, "run", what)
-    return run, getattr(run, "folder", run)
-
-
 def _source_of_run(
     what: Any, folder: str | Path, problem: Any, options: CertifyOptions
 ) -> SamplerSource:
@@ -252,7 +241,9 @@ def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource
 
     Raises InputError if it means none, or a problem is missing.
     """
-    what, folder = _run_of(what)
+    # An object of one's own may wrap a run, and draw otherwise.
+    is_ours = type(what).__module__.partition(".")[0] == "pdai"
+    folder = getattr(what, "folder", what) if is_ours else what
     # A text may be longer than the name of a file can be.
     if isinstance(folder, str | Path) and isdir(folder):
         return _source_of_run(what, folder, problem, options)

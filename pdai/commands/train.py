@@ -107,8 +107,6 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
 
         problem: tasks = default  # type: ignore[valid-type]  # it is made while this runs
         """The problem; `pdai train PROBLEM --help` lists its options."""
-        teach: bool = False
-        """Before `custom`: train by regression on the exact rows of the enumerated problem."""
         resume: Path | None = None
         """Continue the run in this folder from its last checkpoint, as if it had never stopped."""
         steps: int = 0
@@ -119,8 +117,6 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
             """Trains, and prints the final figures to stdout."""
             self.begin()
             config = config_of(self.problem, chosen.task)
-            if self.teach:
-                config = config.changed(loss="pdai.solving.teacher:Teacher")
             if self.resume is not None and config != configure(USUAL):
                 raise InputError(
                     "--resume continues a run with the options it began with: leave the problem "

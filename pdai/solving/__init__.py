@@ -1,4 +1,1 @@
-"""Exact samplers, by dynamic programming or a closed form; and the teacher that they make.
-
-Only the teacher imports JAX.
-"""
+"""Exact samplers, by dynamic programming or a closed form, without JAX."""

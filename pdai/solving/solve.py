@@ -2,7 +2,7 @@
 
 import io
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from fractions import Fraction
 from importlib.metadata import version
@@ -114,25 +114,15 @@ def solve(
         InputError: if the problem breaks a rule, the folder exists, or an option is unknown.
     """
     check_integer("solve", "max_states", max_states, 1, most=10**12)
-    task, others = task_of(problem, options)
-    for name in others:
-        raise InputError(
-            no_such(f"option of {task.name}", name, [part.name for part in fields(task)])
-        )
+    kind, own = task_meant(problem)
+    known = [part.name for part in fields(kind)]
+    for name in options:
+        if name not in known:
+            raise InputError(no_such(f"option of {kind.name}", name, known))
+    task = build(kind, own | options, "")
     folder = Path(out) if out else free_folder(Path("runs") / f"{task.short_name}-solved")
     check_free(folder)
     return write_solved(_answer(task, p_b, way, max_states), folder)
-
-
-def task_of(problem: Any, options: Mapping[str, Any]) -> tuple[Task, dict[str, Any]]:
-    """The task that the first argument of `solve` means, and the options that are not its own.
-
-    Raises InputError if it means none, or an option breaks a rule.
-    """
-    kind, own = task_meant(problem)
-    known = {part.name for part in fields(kind)}
-    own |= {name: value for name, value in options.items() if name in known}
-    return build(kind, own, ""), {name: options[name] for name in options if name not in known}
 
 
 def _answer(task: Task, p_b: Backward, way: Choice, max_states: int) -> Answer:

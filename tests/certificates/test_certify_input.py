@@ -154,7 +154,6 @@ def test_an_object_that_has_the_folder_of_a_run_is_not_that_run(tmp_path: Path) 
     folder = tmp_path / "run"
     pdai.solve("lines", out=folder)
     assert pdai.certify(folder).regime == "E"
-    assert pdai.certify(pdai.sampler(Words, out=tmp_path / "sampler")).regime == "E"
     refused("type Wrapped, but must be a run folder", lambda: pdai.certify(Wrapped(folder)))
 
 

@@ -31,7 +31,6 @@ from fast.checking.instances import (
 from fast.checking.loss import LossReport, check_loss
 from fast.parts import LOSSES
 from fast.training.step import Batch, loss_and_gradient
-from pdai.solving.teacher import Teacher
 from reference import History, InputError
 from tests.refusals import refuses
 
@@ -57,9 +56,9 @@ def certain(report: LossReport) -> Counterexample:
     return report.counterexample
 
 
-@pytest.mark.parametrize("name", [*LOSSES, "teacher"])
+@pytest.mark.parametrize("name", [*LOSSES])
 def test_our_losses_learn_the_right_law(name: str) -> None:
-    report = check(Teacher() if name == "teacher" else LOSSES[name]())
+    report = check(LOSSES[name]())
     assert report.learns_the_target
     assert (report.reached, report.spurious_minima, report.counterexample) == (
         report.starts,

@@ -163,7 +163,6 @@ EXPLAINED = {
     "train six6 --dynamic srwm": "--dynamic ... Perhaps you meant ... --dynamics",
     "distribute grid": "sets, preference, syn, custom",
     "train lines --length x": "--length INT",
-    "train --teach lines": "custom",
     "report runs/lines-gru-0 --output lines.html": "--out",
 }
 

@@ -11,13 +11,10 @@ from itertools import count, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import equinox as eqx
-import jax
 import numpy as np
 import pytest
 
 import pdai
-from fast.environments import TabularEnvironment
 from fast.runs.job import train
 from fast.runs.records import SEAL, seal_run
 from fast.tasks import TASKS
@@ -27,7 +24,6 @@ from pdai.show.stored import Stored
 from pdai.solving.hints import exact_beside, hint_at_exact
 from pdai.solving.solve import solve
 from pdai.solving.solved import Solved
-from pdai.solving.teacher import exact_log_rows
 from reference import gamma, loading
 from reference.certificates.rows import exact_row
 from reference.errors import InputError, TooLargeError
@@ -37,7 +33,7 @@ from reference.loading import name_of
 from reference.marginals import marginal
 from reference.metrics import normalize, total_variation
 from reference.policies import BackwardPolicy, ForwardPolicy
-from reference.problems import Grid, HardCore, Ising, SyntheticSequences
+from reference.problems import HardCore
 from reference.problems.base import enumerate_dag, enumerate_rewards
 from reference.problems.closed_form import Enclosure
 from reference.problems.grid import Cell
@@ -389,8 +385,6 @@ test_bad_input_in_python = refuses(
         lambda: solve(type("Walls", (HardCore,), {"choices": lambda *_: (0,)}).minimal()),
         "Walls has choices of its own, but log_z and sample and quantity_means of HardCore",
     ),
-    # Though nothing is trained.
-    (lambda: pdai.sampler("lines", stps=100), "no option 'stps'"),
 )
 
 
@@ -468,28 +462,27 @@ def test_what_is_no_graph_has_no_probability_in_a_closed_form(tmp_path: Path) ->
 def test_a_closed_form_of_ones_own_is_not_said_to_be_proved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = pdai.sampler(Coins(), max_states=1_000, out=tmp_path / "few")
-    assert "which is not proved" in made.why
-    assert made.why == made.run.report.notes[0]
+    made = pdai.solve(Coins(), max_states=1_000, out=tmp_path / "few")
+    assert "which is not proved" in made.report.notes[0]
     # What can be listed is.
-    assert pdai.sampler(Coins(), out=tmp_path / "listed").way == "dynamic programming"
+    assert pdai.solve(Coins(), out=tmp_path / "listed").recipe.way == "listed"
     said = answer("solve", "custom", "--problem", "tests.pdai.test_solve:Coins", "--way",
                   "closed-form", "--out", str(tmp_path / "said"), cwd=ROOT).stdout  # fmt: skip
     assert "which is not proved" in " ".join(said.replace("│", " ").split())
     assert "exact sampler" not in said
     # A report said "TV 0 (exact)" of draws with TV 0.01, which 4,096 of them do not show.
-    assert (made.run.report.tv_kind, made.run.report.learned[0].tv) == ("unknown", None)
+    assert (made.report.tv_kind, made.report.learned[0].tv) == ("unknown", None)
     answer("report", str(tmp_path / "few"), "--out", "page.html", cwd=tmp_path)
     assert "(exact" not in (tmp_path / "page.html").read_text()
     assert made.log_prob(["1" * 10]) == pytest.approx(10 * math.log(2 / 3))
     # Another process may have the name of the object for another one.
     for named in (Coins(9), Coins(bias=0.6)):
-        monkeypatch.setitem(loading._OBJECTS, made.run.task.problem, named)
+        monkeypatch.setitem(loading._OBJECTS, made.task.problem, named)
         with pytest.raises(InputError, match=r"another log_z\(\), sample or rewards than when"):
             pdai.load(tmp_path / "few").log_prob(["1" * 9])
     for outside in ("2" * 10, "1" * 11):
         refused(f"{outside}' is no terminal state", made.log_prob, [outside])
-    made = pdai.sampler(Coins(40), max_states=1_000, out=tmp_path / "many")
+    made = pdai.solve(Coins(40), max_states=1_000, out=tmp_path / "many")
     refused(r"Coins has more than 20,000 states, and no parents", made.log_prob, ["1" * 40])
 
 
@@ -522,41 +515,6 @@ def test_a_solved_run_stands_beside_a_trained_one(tmp_path: Path) -> None:
     page = (tmp_path / "report.html").read_text()
     assert "exact" in page
     assert "trained" in page
-
-
-@pytest.mark.parametrize(
-    ("problem", "options", "way", "why"),
-    [
-        ("grid", {"side": 5}, "closed form", "Grid draws exact samples"),
-        (Fork(), {"dynamics": "gru"}, "dynamic programming", "Fork has no closed form"),
-        ("preference", {"dimension": 2, "order": "any"}, "closed form", "Preference"),
-    ],
-)
-def test_the_ladder_takes_the_first_way(
-    problem: Any, options: dict[str, Any], way: str, why: str,
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
-    monkeypatch.chdir(tmp_path)
-    made = pdai.sampler(problem, **options)
-    assert made.way == way
-    assert why in made.why
-    assert made.why in capsys.readouterr().err
-    drawn = made.sample(5, seed=1)
-    assert drawn == made.sample(5, seed=1)
-    assert (made.log_prob(drawn) < 0).all()
-    assert (made.certificate is None) == (way == "closed form")
-    with pytest.raises(InputError):
-        made.log_prob([made.run.problem.initial])
-
-
-@pytest.mark.long
-def test_the_ladder_ends_in_training(tmp_path: Path) -> None:
-    small = {"parameters": 500, "steps": 100, "batch": 8, "evaluations": 1, "dynamics": "markov"}
-    made = pdai.sampler(Fork(), max_states=3, out=tmp_path / "run", **small)
-    assert made.way == "training"
-    assert "more than 3 states" in made.why
-    assert set(made.sample(50)) <= {"aa", "ab", "bb", "cc"}
-    assert made.certificate.regime == "E"
 
 
 @pytest.mark.parametrize(
@@ -613,28 +571,3 @@ def test_a_folder_keeps_the_data_it_was_solved_for(tmp_path: Path) -> None:
     assert made.tv <= MOST
     answer("report", "run", cwd=tmp_path)
     assert str(tmp_path) not in (tmp_path / "run" / "config.json").read_text()
-
-
-PROBLEMS = [Grid(4, 2), Ising.minimal(), SyntheticSequences.random(3, 2, "prepend-append")]
-
-
-@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: type(problem).__name__)
-def test_the_rows_are_those_of_pdai_solve(problem: object) -> None:
-    with jax.enable_x64(True):
-        environment = TabularEnvironment.from_problem(problem)
-        rows = np.exp(np.asarray(eqx.filter_jit(exact_log_rows)(environment)))
-    dag = environment.dag
-    right = ExactFlows.of(GraphArrays.of(dag), enumerate_rewards(problem, dag))
-    for row, edges in zip(rows, dag.out_edges, strict=True):
-        # log R is float32 in tables.
-        assert row[: len(edges)] == pytest.approx(right.rows[list(edges)], rel=1e-5)
-        assert not edges or not row[len(edges) :].any()
-
-
-@pytest.mark.long
-def test_teaching_is_an_option_of_training(tmp_path: Path) -> None:
-    small = "--parameters 500 --steps 600 --batch 32 --evaluations 1 --dynamics markov"
-    words = ["train", "--teach", "custom", "--problem", "reference.problems:Grid.minimal"]
-    answer(*words, *small.split(), "--out", "run", cwd=tmp_path)
-    run = pdai.load(tmp_path / "run")
-    assert run.report.learned[0].tv.mean < 0.05
