@@ -7,9 +7,8 @@
 >>> lifted = lift(diamond, History())
 >>> len(diamond.labels), len(lifted.dag.labels)
 (6, 7)
->>> rewards = tuple(map(RATIONAL.convert, (1, 2)))
 >>> p_b = BackwardPolicy.uniform(lifted.dag, RATIONAL)
->>> p_f, z = forward_from_backward(p_b, rewards)
+>>> p_f, z = forward_from_backward(p_b, {"x": 1, "y": 2})
 >>> marginal(p_f)
 (Fraction(1, 3), Fraction(2, 3))
 

@@ -1,21 +1,24 @@
 """Balance conditions as residuals, left side minus right side, per edge, trajectory or pair."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeAlias
 
 from reference.arguments import checked
 from reference.dag import PointedDAG, Trajectory
-from reference.errors import InputError, TooLargeError, plain, shown
+from reference.errors import InputError, TooLargeError, check_sequence, plain, shown
 from reference.fields.field import FLOAT64, T
 from reference.policies import BackwardKernel, EdgeWeights, ForwardPolicy
+
+# `R(x)`, one per `dag.terminals` and in their order, or by terminal state; integers are converted.
+Rewards: TypeAlias = Sequence[T | int] | Mapping[Any, T | int]
 
 
 @checked
 def fm_residuals(
-    forward: ForwardPolicy[T], flow: Sequence[T], rewards: Sequence[T]
+    forward: ForwardPolicy[T], flow: Sequence[T], rewards: Rewards[T]
 ) -> Iterator[tuple[int, T]]:
     """Flow matching: inflow minus outflow, per node other than `s_o`.
 
@@ -25,7 +28,7 @@ def fm_residuals(
     Args:
         forward: `p_F` on the DAG, lifted or not; the flow of an edge is `F(u) p_F(s|u)`.
         flow: `F`, one per node; its values at terminals are not read.
-        rewards: `R(x)`, one per `dag.terminals`.
+        rewards: `R(x)`, one per `dag.terminals`, or by state.
 
     Raises:
         InputError: if the flows or the rewards do not fit the DAG.
@@ -41,7 +44,7 @@ def fm_residuals(
 
 @checked
 def db_residuals(
-    forward: ForwardPolicy[T], backward: BackwardKernel[T], flow: Sequence[T], rewards: Sequence[T]
+    forward: ForwardPolicy[T], backward: BackwardKernel[T], flow: Sequence[T], rewards: Rewards[T]
 ) -> Iterator[tuple[int, T]]:
     """Detailed balance: `F(s) p_F(s'|s) - F(s') p_B(s|s')`, per edge.
 
@@ -51,7 +54,7 @@ def db_residuals(
         forward: `p_F` on the DAG, lifted or not.
         backward: `p_B`, a policy or a kernel, on the same DAG.
         flow: `F`, one per node; at terminals `R(x)` is used instead.
-        rewards: `R(x)`, one per `dag.terminals`.
+        rewards: `R(x)`, one per `dag.terminals`, or by state.
 
     Raises:
         InputError: if the policies live on different DAGs, or flows or rewards do not fit.
@@ -67,7 +70,7 @@ def subtb_residuals(
     forward: ForwardPolicy[T],
     backward: BackwardKernel[T],
     flow: Sequence[T],
-    rewards: Sequence[T],
+    rewards: Rewards[T],
     limit: int = 10_000_000,
 ) -> Iterator[tuple[Trajectory, T]]:
     """Subtrajectory balance (eq:conditionsa, prop:lifted_balance), for every path with `i < j`.
@@ -78,7 +81,7 @@ def subtb_residuals(
         forward: `p_F` on the DAG, lifted or not.
         backward: `p_B`, a policy or a kernel, on the same DAG.
         flow: `F`, one per node; at terminals `R(x)` is used instead.
-        rewards: `R(x)`, one per `dag.terminals`.
+        rewards: `R(x)`, one per `dag.terminals`, or by state.
         limit: the largest number of paths to enumerate.
 
     Raises:
@@ -102,14 +105,14 @@ def subtb_residuals(
 
 @checked
 def tb_residuals(
-    forward: ForwardPolicy[T], backward: BackwardKernel[T], rewards: Sequence[T], z: T
+    forward: ForwardPolicy[T], backward: BackwardKernel[T], rewards: Rewards[T], z: T
 ) -> Iterator[tuple[Trajectory, T]]:
     """Trajectory balance (eq:tb): `Z p_F(tau) - R(x) p_B(tau|x)` for every complete trajectory.
 
     Args:
         forward: `p_F` on the DAG, lifted or not.
         backward: `p_B`, a policy or a kernel, on the same DAG.
-        rewards: `R(x)`, one per `dag.terminals`.
+        rewards: `R(x)`, one per `dag.terminals`, or by state.
         z: the flow of the initial state, `F(s_o*)`.
 
     Raises:
@@ -124,7 +127,7 @@ def tb_residuals(
 
 @checked
 def log_tb_residuals(
-    forward: ForwardPolicy[T], backward: BackwardKernel[T], rewards: Sequence[T], log_z: float
+    forward: ForwardPolicy[T], backward: BackwardKernel[T], rewards: Rewards[T], log_z: float
 ) -> Iterator[tuple[Trajectory, float]]:
     """`delta(tau) = log( Z p_F(tau) / (R(x) p_B(tau|x)) )` in nats, per complete trajectory.
 
@@ -151,7 +154,7 @@ def log_tb_residuals(
 def cb_residuals(
     forward: ForwardPolicy[T],
     backward: BackwardKernel[T],
-    rewards: Sequence[T],
+    rewards: Rewards[T],
     same_length_only: bool = False,
 ) -> Iterator[tuple[Trajectory, Trajectory, T]]:
     """Contrastive balance (col:cb), for every pair of complete trajectories.
@@ -161,7 +164,7 @@ def cb_residuals(
     Args:
         forward: `p_F` on the DAG, lifted or not.
         backward: `p_B`, a policy or a kernel, on the same DAG.
-        rewards: `R(x)`, one per `dag.terminals`.
+        rewards: `R(x)`, one per `dag.terminals`, or by state.
         same_length_only: read the corollary as printed, where both trajectories have the same
             length `T`; the condition is then too weak.
 
@@ -186,10 +189,18 @@ def crossed(sides: Sequence[tuple[Trajectory, T, T]]) -> Iterator[tuple[Trajecto
 
 
 @checked
-def rewards_by_node(policy: EdgeWeights[T], rewards: Sequence[T]) -> dict[int, T]:
+def rewards_by_node(policy: EdgeWeights[T], rewards: Rewards[T]) -> dict[int, T]:
     """`R(x)` by terminal node; raises InputError if one is missing, or no number of the field."""
     dag = policy.dag
-    policy.field.check(rewards, "reward")
+    if isinstance(rewards, Mapping):
+        names = [dag.labels[x] for x in dag.terminals]
+        if strange := rewards.keys() ^ {*names}:
+            raise InputError(
+                f"the rewards by name and the terminal states differ in {shown(strange.pop())}: "
+                f"give one for each of {shown(names)}"
+            )
+        rewards = [rewards[name] for name in names]
+    rewards = policy.field.numbers(check_sequence("the policy", "rewards", rewards), "reward")
     if len(rewards) != len(dag.terminals):
         raise InputError(
             f"{len(rewards)} rewards for {len(dag.terminals)} terminal states: give one per "
@@ -231,7 +242,7 @@ def log_float(value: Any) -> float:
     )
 
 
-def _state_flow(policy: ForwardPolicy[T], flow: Sequence[T], rewards: Sequence[T]) -> list[T]:
+def _state_flow(policy: ForwardPolicy[T], flow: Sequence[T], rewards: Rewards[T]) -> list[T]:
     """`F` with `F(x) = R(x)` at terminals, as in def:flows."""
     dag = policy.dag
     policy.field.check(flow, "flow")

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reference.arguments import checked
-from reference.balance import log_float, positive_factors, rewards_by_node, same_dag
+from reference.balance import Rewards, log_float, positive_factors, rewards_by_node, same_dag
 from reference.dag import PointedDAG
 from reference.errors import InputError, shown
 from reference.fields.field import FLOAT64, T, gamma
@@ -36,7 +36,7 @@ class Spread(NamedTuple):
 
 @checked
 def residual_spread(
-    forward: ForwardPolicy[T], backward: BackwardKernel[T], rewards: Sequence[T], log_z: float = 0.0
+    forward: ForwardPolicy[T], backward: BackwardKernel[T], rewards: Rewards[T], log_z: float = 0.0
 ) -> Spread:
     """The range of the log residuals over all trajectories, without enumerating them.
 
@@ -100,7 +100,7 @@ def kl_bound(oscillation: float) -> float:
 
 @checked
 def one_sided_tv_bound(
-    forward: ForwardPolicy[T], backward: BackwardKernel[T], rewards: Sequence[T], z: T
+    forward: ForwardPolicy[T], backward: BackwardKernel[T], rewards: Rewards[T], z: T
 ) -> T:
     """`TV <= max(E_mu[(1 - e^delta)_+], E_{p_F}[(1 - e^-delta)_+])` for any `Z`, exactly.
 
@@ -110,7 +110,7 @@ def one_sided_tv_bound(
     field, dag = forward.field, forward.dag
     reward = rewards_by_node(forward, rewards)
     field.check([z], "Z")
-    total = field.sum(rewards)
+    total = field.sum(reward.values())
     below, above = field.zero, field.zero
     for tau in dag.trajectories():
         p, mu = forward.along(tau), reward[dag.end(tau)] * backward.along(tau) / total

@@ -11,7 +11,7 @@ from operator import mul
 from typing import Any, Generic
 
 from reference.arguments import check_fields, checked
-from reference.balance import crossed, rewards_by_node, same_field
+from reference.balance import Rewards, crossed, rewards_by_node, same_field
 from reference.dag import Trajectory
 from reference.errors import InputError
 from reference.fields.field import Field, T
@@ -49,7 +49,7 @@ class Sampler(Generic[T]):
 
 
 @checked
-def product_rewards(field: Field[T], factors: Sequence[Sequence[T]]) -> tuple[T, ...]:
+def product_rewards(field: Field[T], factors: Sequence[Sequence[T | int]]) -> tuple[T, ...]:
     """The combined target `prod R_t(x)`, one per terminal.
 
     Args:
@@ -62,16 +62,16 @@ def product_rewards(field: Field[T], factors: Sequence[Sequence[T]]) -> tuple[T,
     """
     if not len(factors):
         raise InputError("product_rewards: no factor given, so there is no target")
-    for number, factor in enumerate(factors):
-        field.check(factor, f"factor {number}")
+    rows = [field.numbers(row, f"factor {number}") for number, row in enumerate(factors)]
+    for number, factor in enumerate(rows):
         if not all(map(field.nonnegative, factor)):
             raise InputError(f"product_rewards: factor {number} has a number that is not >= 0")
-        if len(factor) != len(factors[0]):
+        if len(factor) != len(rows[0]):
             raise InputError(
                 f"product_rewards: factor {number} has {len(factor)} terminals, and factor 0 "
-                f"{len(factors[0])}: give rewards of one and the same PointedDAG"
+                f"{len(rows[0])}: give rewards of one and the same PointedDAG"
             )
-    products = tuple(_product(field, row) for row in zip(*factors, strict=True))
+    products = tuple(_product(field, row) for row in zip(*rows, strict=True))
     if not any(field.positive(product) for product in products):
         raise InputError(
             f"product_rewards: the product of {len(factors)} factors is zero at each of the "
@@ -131,7 +131,7 @@ def aggregated_residuals(
 
 @checked
 def streaming_residuals(
-    current: Sampler[T], previous: Sampler[T], rewards: Sequence[T]
+    current: Sampler[T], previous: Sampler[T], rewards: Rewards[T]
 ) -> Iterator[tuple[Trajectory, Trajectory, T]]:
     """Streaming balance (eq:apx:sm), for every pair of complete base trajectories.
 
@@ -143,7 +143,7 @@ def streaming_residuals(
     Args:
         current: the sampler of step `T`.
         previous: the sampler of step `T - 1`.
-        rewards: `R_T(x)`, one per terminal of the base DAG.
+        rewards: `R_T(x)`, one per terminal of the base DAG, or by state.
 
     Raises:
         InputError: if the samplers do not share the base DAG, or the rewards do not fit.

@@ -160,21 +160,16 @@ class PointedDAG(Pictured, Generic[S]):
 
 
 @checked
-def pointed_dag(
-    children: Mapping[S, Sequence[S]],
-    initial: S | None = None,
-    terminals: Sequence[S] | None = None,
-) -> PointedDAG[S]:
+def pointed_dag(children: Mapping[S, Sequence[S]], initial: S | None = None) -> PointedDAG[S]:
     """Checks a graph given by the children of each state, and orders it topologically.
 
     Args:
         children: the children of every state; `()` for a terminal state.
         initial: if given, the state that must be `s_o`.
-        terminals: if given, the states that must be exactly those without children.
 
     Raises:
         InputError: a child that is not a state, a repeated edge, a cycle, several sources, an
-            unreachable state, a terminal with children, a non-terminal without.
+            unreachable state.
     """
     check_hashable("the initial state", initial)
     number = {state: i for i, state in enumerate(children)}
@@ -189,8 +184,6 @@ def pointed_dag(
                     f"state {shown(state)} has the child {shown(child)}, which is not a state of "
                     "the DAG: give every child an entry of its own, () if it is terminal"
                 )
-    if terminals is not None:
-        _check_terminals(lists, terminals)
     rows = [tuple(map(number.__getitem__, row)) for row in lists.values()]
     return numbered_dag(list(lists), rows, initial)
 
@@ -228,25 +221,6 @@ def numbered_dag(
         labels=tuple(states[u] for u in order),
         children=tuple(tuple(position[v] for v in rows[u]) for u in order),
     )
-
-
-def _check_terminals(children: Mapping[S, Sequence[S]], terminals: Sequence[S]) -> None:
-    declared = check_list("pointed_dag", "terminals", terminals)
-    for state in declared:
-        check_hashable("a terminal", state)
-        if state not in children:
-            raise InputError(f"terminal {shown(state)} is not a state of the DAG: add it, with ()")
-        if children[state]:
-            raise InputError(
-                f"terminal {shown(state)} has the child {shown(children[state][0])}, but terminal "
-                "states have no children: remove the edge, or the state from the terminals"
-            )
-    for state, row in children.items():
-        if not row and state not in declared:
-            raise InputError(
-                f"state {shown(state)} is not terminal but has no children, so probability that "
-                "enters it is lost: give it a child, or declare it terminal"
-            )
 
 
 def _topological_order(states: Sequence[S], rows: Sequence[tuple[int, ...]]) -> Sequence[int]:

@@ -24,12 +24,16 @@ ROUNDED = 1e-3
 
 @checked
 def normalize(rewards: Sequence[T]) -> tuple[T, ...]:
-    """The target `pi(x) = R(x) / sum of R`; raises InputError unless it is a law."""
-    _check_law("rewards", rewards)
-    total = sum(rewards[1:], start=rewards[0])
+    """The target `pi(x) = R(x) / sum of R`; raises InputError unless it is a law.
+
+    Integers are taken for fractions.
+    """
+    numbers: Any = [Fraction(r) if type(r) is int else r for r in rewards]
+    _check_law("rewards", numbers)
+    total = sum(numbers[1:], start=numbers[0])
     if not total > 0:
         raise InputError("the rewards sum to zero, so there is no target law: make one positive")
-    return tuple(reward / total for reward in rewards)
+    return tuple(reward / total for reward in numbers)
 
 
 @checked

@@ -7,11 +7,10 @@ of such increments simply add up, and near an optimum all of them are small, so 
 cancels.
 """
 
-from collections.abc import Sequence
 from typing import Generic, NamedTuple
 
 from reference.arguments import checked
-from reference.balance import positive_factors, rewards_by_node, same_dag
+from reference.balance import Rewards, positive_factors, rewards_by_node, same_dag
 from reference.fields.field import T
 from reference.marginals import path_sums
 from reference.policies import BackwardKernel, ForwardPolicy
@@ -40,7 +39,7 @@ class Objective(NamedTuple, Generic[T]):
 def tb_objective(
     forward: ForwardPolicy[T],
     backward: BackwardKernel[T],
-    rewards: Sequence[T],
+    rewards: Rewards[T],
     log_z: T,
     exploratory: ForwardPolicy[T],
 ) -> Objective[T]:
@@ -51,7 +50,7 @@ def tb_objective(
     Args:
         forward: `p_F` on the DAG, lifted or not, positive wherever `p_E` is.
         backward: `p_B`, a policy or a kernel, on the same DAG, positive wherever `p_E` is.
-        rewards: `R(x)`, one per `dag.terminals`.
+        rewards: `R(x)`, one per `dag.terminals`, or by state.
         log_z: `log Z`, in nats.
         exploratory: `p_E`, on the same DAG; `forward` itself for the on-policy loss.
 
@@ -66,7 +65,7 @@ def tb_objective(
 def cb_objective(
     forward: ForwardPolicy[T],
     backward: BackwardKernel[T],
-    rewards: Sequence[T],
+    rewards: Rewards[T],
     exploratory: ForwardPolicy[T],
 ) -> Objective[T]:
     """The CB loss (col:objectives 2), the mean of `(delta(tau) - delta(tau'))^2`.
@@ -85,7 +84,7 @@ def cb_objective(
 def optimal_log_z(
     forward: ForwardPolicy[T],
     backward: BackwardKernel[T],
-    rewards: Sequence[T],
+    rewards: Rewards[T],
     exploratory: ForwardPolicy[T],
 ) -> T:
     """The `log Z` that minimises the TB loss: `E_{p_E}[log R(x) + log p_B(tau|x) - log p_F(tau)]`.
@@ -102,7 +101,7 @@ class _Increments(Generic[T]):
         self,
         forward: ForwardPolicy[T],
         backward: BackwardKernel[T],
-        rewards: Sequence[T],
+        rewards: Rewards[T],
         exploratory: ForwardPolicy[T],
     ) -> None:
         same_dag(forward, backward, exploratory)

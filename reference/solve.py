@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from reference.arguments import checked
-from reference.balance import rewards_by_node
+from reference.balance import Rewards, rewards_by_node
 from reference.dag import PointedDAG, Trajectory
 from reference.errors import InputError, plain, shown
 from reference.fields.field import Field, T
@@ -14,7 +14,7 @@ from reference.policies import BackwardKernel, BackwardPolicy, ForwardPolicy
 
 
 @checked
-def flows(backward: BackwardKernel[T], rewards: Sequence[T]) -> list[T]:
+def flows(backward: BackwardKernel[T], rewards: Rewards[T]) -> list[T]:
     """The state flow `F` (def:flows) of a backward policy, per node.
 
     `F(x) = R(x)` and `F(s) = sum over children s' of p_B(s|s') F(s')`; `F(s_o) = Z = sum of R`. For
@@ -38,7 +38,7 @@ def flows(backward: BackwardKernel[T], rewards: Sequence[T]) -> list[T]:
 
 @checked
 def forward_from_backward(
-    backward: BackwardKernel[T], rewards: Sequence[T]
+    backward: BackwardKernel[T], rewards: Rewards[T]
 ) -> tuple[ForwardPolicy[T], T]:
     """The `p_F` that `p_B` and `R` force by trajectory balance (col:tb), and `Z`.
 

@@ -23,9 +23,9 @@ from verify.lib.small_scope import pointed_dags_up_to
 def check_properties(lifted: LiftedDAG[Any]) -> None:
     base, dag = lifted.base, lifted.dag
     # (i), by the independent validation of pointed_dag.
-    children = {v: dag.children[v] for v in range(len(dag.labels))}
-    terminals = [v for v in children if lifted.projection[v] in base.terminals]
-    pointed_dag(children, initial=0, terminals=terminals)
+    checked = pointed_dag({v: dag.children[v] for v in range(len(dag.labels))}, initial=0)
+    ends = {checked.labels[x] for x in checked.terminals}
+    assert ends == {v for v, u in enumerate(lifted.projection) if u in base.terminals}
     # (ii)
     for node, u in enumerate(lifted.projection):
         assert [lifted.projection[v] for v in dag.children[node]] == list(base.children[u])

@@ -101,6 +101,12 @@ class Field(ABC, Generic[T]):
                     f"the field {self.name} does not compute with: pass it through `field.convert`"
                 )
 
+    def numbers(self, values: Iterable[T | int], what: str) -> list[T]:
+        """Numbers of this field, with integers converted; raises InputError as `check` does."""
+        converted = [self.convert(x) if type(x) is int else x for x in values]
+        self.check(converted, what)
+        return converted  # type: ignore[return-value]  # as was just checked
+
     def check_log(self, value: T) -> None:
         """Checks that the logarithm of a number exists; raises InputError if not."""
         if not self.positive(value):

@@ -13,14 +13,22 @@ from reference import (
     ForwardPolicy,
     PointedDAG,
     TooLargeError,
+    cb_residuals,
+    db_residuals,
     enumerate_dag,
     flows,
+    fm_residuals,
     forward_from_backward,
     forward_from_law,
     longest_path,
+    marginal,
+    normalize,
     pointed_dag,
+    product_rewards,
     subtb_residuals,
+    tb_residuals,
 )
+from reference.bounds import one_sided_tv_bound
 from reference.problems import Grid
 from verify.lib.named_dags import DIAMOND
 from verify.lib.scopes import all_small_lifts
@@ -47,6 +55,33 @@ def test_siblings_keep_the_order_in_which_they_are_given() -> None:
     assert dag.labels[0] == "o"
     assert [dag.labels[v] for v in dag.children[0]] == ["b", "a"]
     assert [dag.labels[v] for v in dag.terminals] == ["y", "x"]
+
+
+@pytest.mark.catches(
+    "Rewards by name are taken in the order in which they are given.",
+    "reference/balance.py",
+    "rewards = [rewards[name] for name in names]",
+    "rewards = [*rewards.values()]",
+)
+def test_rewards_by_name_go_to_their_states_and_may_be_integers() -> None:
+    """With `terminals=["y", "x"]` and the rewards 9 and 1, x had 9/10."""
+    one, two = Fraction(1), Fraction(2)
+    named, listed, converted = {"y": 2, "x": 1}, [1, 2], (one, two)
+    p_b = BackwardPolicy.uniform(DIAMOND, RATIONAL)
+    p_f, z = forward_from_backward(p_b, named)
+    assert (marginal(p_f), z) == ((one / 3, two / 3), 3)
+    flow = flows(p_b, converted)
+    for rewards in (named, listed, converted):
+        assert flows(p_b, rewards) == flow
+        assert forward_from_backward(p_b, rewards)[0].values == p_f.values
+        assert not any(gap for _, gap in fm_residuals(p_f, flow, rewards))
+        assert not any(gap for _, gap in db_residuals(p_f, p_b, flow, rewards))
+        assert not any(gap for _, gap in subtb_residuals(p_f, p_b, flow, rewards))
+        assert not any(gap for _, gap in tb_residuals(p_f, p_b, rewards, z))
+        assert not any(gap for *_, gap in cb_residuals(p_f, p_b, rewards))
+        assert one_sided_tv_bound(p_f, p_b, rewards, z) == 0
+    assert normalize(listed) == (one / 3, two / 3)
+    assert product_rewards(RATIONAL, [listed, listed]) == (1, 4)
 
 
 @pytest.mark.catches(
