@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from pdai.experiments.base import BEST, FORMS, LEAST, LEAST_LOSS, LIKELIEST, MARKOVIAN
+from pdai.experiments.base import BEST, FORMS, MARKOVIAN
 from pdai.experiments.frames import Results
 from pdai.experiments.tables import claimed, markdown
 from pdai.experiments.values import in_metric
@@ -21,31 +21,6 @@ DRAWS = 2_560_000
 DECIDED = (Standing.BETTER, Standing.WORSE)
 
 Table = Callable[[Sequence[Results]], str]
-
-
-def prices(every: Sequence[Results]) -> str:
-    """The parts of the distance of a network without memory, in each row of study:aliasing.
-
-    The price of the class is the least TV in it, between a proved bound and one that is attained;
-    that of the loss, the TV of the loss's minimum in the class beyond it; the rest is optimisation.
-    """
-    results = _of(every, "study:aliasing")
-    bounds = results.experiment.bounds
-    body = []
-    for row in results.experiment.rows:
-        low, high = bounds[LEAST][row]
-        trained = float(results.values(row, MARKOVIAN).mean())
-        remembering = float(results.values(row, BEST).mean())
-        # The share of the gain that no memoryless policy has, at least and at most.
-        gain = trained - remembering
-        shares = [max(0.0, end - remembering) / gain for end in (low, high)] if low else []
-        share = f"{shares[0]:.0%} to {shares[1]:.0%}" if shares else "-"
-        minima = [bounds[name][row][1] for name in (LIKELIEST, LEAST_LOSS)]
-        numbers = [f"{number:.4f}" for number in (low, high, *minima, trained, remembering)]
-        body.append([row, *numbers, share])
-    head = ["", "proved floor", "attained", "by maximum likelihood", "at the loss's minimum"]
-    head += ["trained", BEST, "share that needs memory"]
-    return markdown(head, body)
 
 
 def state_seen(every: Sequence[Results]) -> str:
@@ -200,10 +175,6 @@ def six6_chains(_: Sequence[Results]) -> str:
     return markdown(["", "free numbers", "TV"], body)
 
 
-def _of(every: Sequence[Results], label: str) -> Results:
-    return next(results for results in every if results.experiment.label == label)
-
-
 def _place(row: Comparison) -> str:
     return f"{row.results.experiment.label}: {row.row}"
 
@@ -221,7 +192,6 @@ def _stays(row: Comparison) -> bool:
 
 # The tables by the names that texts of the report give them.
 TABLES: dict[str, Table] = {
-    "prices": prices,
     "state seen": state_seen,
     "by TV": by_tv,
     "first seeds": by_first_seeds,
