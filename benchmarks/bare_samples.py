@@ -2,10 +2,12 @@
 
     python -m benchmarks.bare_samples --part intervals --out benchmarks/results/bare_samples
     python -m benchmarks.bare_samples --part errors --out benchmarks/results/bare_samples-errors
+    python -m benchmarks.bare_samples --part verdicts --out benchmarks/results/bare_samples-verdicts
 
 Intervals of TV for five samplers; p-values of Pearson's chi-square and of the likelihood ratio
 (scipy), and of exact binomial tests of each value, times the number of values. Then how often each
-errs at a loose level, of many repetitions.
+errs at a loose level, of many repetitions. The last part counts refusals for dependence of chains
+and of independent draws, and the answers of `assert_law`.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,13 +19,22 @@ import numpy as np
 from scipy import stats
 
 from benchmarks.harness import Table, machine, parser, processor_seconds
+from pdai.testing import UndecidedError, assert_law
 from reference.certificates.bare import against_law
+from reference.certificates.independence import SHARE, DependentError, check_independent
 
 LEVEL, LOOSE = 1e-6, 0.05
 # Seven values of 15,625, and one in 78, as in the hardware that asked for this.
 HEAVY, MISSING, TIMES = 2_232, 78, 52
 # The sampler, the values and the samples of the repeated part.
 SMALL = (("perfect", 20, 300), ("perfect", 100, 1_000), ("weights 1.2 and 0.8", 20, 300))
+
+# Laws of independent draws, by their weights.
+LAWS = {
+    **{f"uniform on {values:,}": np.ones(values) for values in (2, 10, 1_000, 100_000)},
+    "1 / k, 1,000 values": 1 / np.arange(1, 1_001),
+    "0.99 and 0.01": np.array([99, 1]),
+}
 
 Floats = Any
 
@@ -140,12 +151,53 @@ def errors(table: Table, repetitions: int) -> None:
         table.add({**row, **counts}, f"How often, at level {LOOSE}")
 
 
+def verdicts(table: Table, files: int) -> None:
+    """Files refused for dependence; and how often `assert_law` passes, for laws of each TV."""
+    random = np.random.default_rng(2)
+
+    def is_refused(samples: Floats, level: float) -> bool:
+        try:
+            check_independent("samples", samples.tolist(), level)
+        except DependentError:
+            return True
+        return False
+
+    def chain(keep: float) -> Floats:
+        fresh = np.where(random.random(20_000) < keep, 0, np.arange(20_000))
+        return random.integers(10, size=20_000)[np.maximum.accumulate(fresh)]
+
+    for keep in (0.5, 0.8, 0.9, 0.95, 0.98):
+        time = round((1 + keep) / (1 - keep))
+        withheld = sum(is_refused(chain(keep), LEVEL) for _ in range(20))
+        table.add({"kept": keep, "correlation time": time, "withheld of 20": withheld}, "Chains")
+    for name, law in LAWS.items():
+        for size in (100, 2_000):
+            draws = (random.choice(len(law), size, p=law / law.sum()) for _ in range(files))
+            refused = sum(is_refused(x, LOOSE / SHARE) for x in draws)
+            row = {"law": name, "samples": size, "files": files, f"refused at {LOOSE}": refused}
+            table.add(row, "Independent draws")
+    for tv in (0.0, 0.02, 0.045, 0.055, 0.08):
+        counts = dict.fromkeys(["passes", "fails", "undecided"], 0)
+        sampler = partial(random.choice, [*"abc"], p=[0.25 + tv, 0.25, 0.5 - tv])
+        for _ in range(200):
+            try:
+                assert_law(sampler, {"a": 1, "b": 1, "c": 2}, within=0.05, most=32_000)
+                counts["passes"] += 1
+            except UndecidedError:
+                counts["undecided"] += 1
+            except AssertionError:
+                counts["fails"] += 1
+        table.add({"TV": tv, **counts}, "assert_law, within 0.05, 32,000 draws at most, 200 runs")
+
+
 def main() -> None:
     """The tables."""
     options = parser(__doc__)
     options.add_argument("--largest", type=int, default=10**7, help="number of samples")
     options.add_argument("--repetitions", type=int, default=10_000)
-    options.add_argument("--part", choices=["all", "intervals", "errors"], default="all")
+    options.add_argument(
+        "--part", choices=["all", "intervals", "errors", "verdicts"], default="all"
+    )
     given = options.parse_args()
     table = Table(
         f"python -m benchmarks.bare_samples --part {given.part}",
@@ -156,6 +208,7 @@ def main() -> None:
     parts = {
         "intervals": partial(intervals, table, sizes),
         "errors": partial(errors, table, given.repetitions),
+        "verdicts": partial(verdicts, table, given.repetitions),
     }
     for name, part in parts.items():
         if given.part in ("all", name):

@@ -7,13 +7,18 @@ from pathlib import Path
 from pdai.certifying.certify import certify
 from pdai.certifying.options import checked_level
 from pdai.certifying.sources import fresh_draws
+from reference.certificates.independence import DependentError
 from reference.certificates.listed import law_of
-from reference.certificates.statement import Certificate
+from reference.certificates.statement import Certificate, Line
 from reference.errors import InputError, check_integer
 from reference.user_code import number_or_infinite
 
 # The first look, in draws; each later one has twice as many.
 FIRST = 1_000
+
+
+class UndecidedError(AssertionError):
+    """Draws, as many as are allowed, that leave it open on which side of the tolerance TV is."""
 
 
 def assert_law(
@@ -27,15 +32,16 @@ def assert_law(
 ) -> Certificate:
     """Assert that a sampler has a law, with as many draws as it takes.
 
-    It draws until the certified TV is at most `within`, or the law is refuted. Look k has
-    `level / 2^k`, so that over all looks together a right sampler is refused, or a sampler farther
-    than `within` accepted, with probability at most `level`. No seed needs to be fixed.
+    It draws until TV is certified to be at most `within`, or to be above. Look k has `level / 2^k`,
+    so that over all looks together a sampler within the tolerance is refused, or one beyond it
+    accepted, with probability at most `level`. No seed needs to be fixed. With `within=0` it is a
+    test of equality, which is refused if TV is above 0, and passes if `most` draws do not show it.
 
     Args:
         draw: a function; `draw(count)` gives that many fresh, independent draws.
         law: the weight of each value, a file of values and weights, or `uniform`.
         support: the values of the uniform law.
-        within: the largest TV that is accepted.
+        within: the largest TV that is accepted, from 0 to 1.
         level: the probability of a wrong answer.
         most: the largest number of draws.
 
@@ -43,33 +49,35 @@ def assert_law(
         The certificate of the last look.
 
     Raises:
-        AssertionError: if the law is refuted, with the values that give it away; or if `most`
-            draws do not decide, with the bound that they reach.
+        AssertionError: if TV is above `within`, with the values that give it away; or if the draws
+            are not independent, so that there is no verdict.
+        UndecidedError: an AssertionError, if `most` draws do not decide.
         InputError: if the law or a number breaks a rule.
     """
     check_integer("assert_law", "most", most, FIRST, most=10**12)
     limit = number_or_infinite(within, "within")
-    if not 0 < limit <= 1:
-        raise InputError(f"within is {within}, but must be a distance above 0, at most 1")
+    if not 0 <= limit <= 1:
+        raise InputError(f"within is {within}, but must be a distance from 0 to 1")
     part = checked_level(level) / 2
     target = law_of(law, support)
     draws: list[Hashable] = []
     while True:
         size = min(max(FIRST, len(draws)), most - len(draws))
         draws += fresh_draws("assert_law", draw, size)
-        made = certify(draws, problem=target, level=part)
-        if made.interval.low > 0:
-            raise AssertionError(f"the sampler has another law: {made}\n{_text(made)}")
-        if made.interval.high <= limit:
+        try:
+            made = certify(draws, problem=target, level=part)
+        except DependentError as error:
+            raise AssertionError(str(error)) from None
+        if made.interval.low > limit or (made.impossible and not limit):
+            lines = [f"  {name}: {value}" for name, value in made.report.items()]
+            far = f"by more than {limit:g}: " if limit else ""
+            raise AssertionError("\n".join([f"the sampler has another law, {far}{made}", *lines]))
+        if made.interval.high <= limit or (not limit and len(draws) >= most):
             return made
         if len(draws) >= most:
-            raise AssertionError(
-                f"{len(draws):,} draws do not show that the law is within {limit:g}, but at most "
-                f"{made.interval.high:.3g} away, and do not refute it: allow more draws (most), or "
-                f"a larger distance (within)"
+            raise UndecidedError(
+                f"undecided: TV in {Line('', made.interval, 'bound').text()} after {len(draws):,} "
+                f"draws, on both sides of {limit:g}: allow more draws (most), or another distance "
+                "(within)"
             )
         part /= 2
-
-
-def _text(made: Certificate) -> str:
-    return "\n".join(f"  {name}: {value}" for name, value in made.report.items())

@@ -40,8 +40,8 @@ from reference.certificates.features import (
     modes,
     sample_lines,
 )
-from reference.certificates.histograms import random_order, unsorted
 from reference.certificates.importance import Walks
+from reference.certificates.independence import check_apart, check_independent
 from reference.certificates.inputs import FILES, STDIN
 from reference.certificates.listed import ListedLaw, from_logs, law_of
 from reference.certificates.paths import SeveralPaths
@@ -89,8 +89,7 @@ COUNTED = (
     "the law is a Counter, whose counts are taken for exact weights: if they count draws of the "
     "target, the distance is to those draws, and not to the target"
 )
-# Independent draws with so many values do not have each of them equally often.
-MANY = 50
+TWO = "the samples of the target are independent, of each other and of the sampler's"
 # A width of log Z that is only rounding is not worth a note, in nats.
 NEGLIGIBLE = 1e-9
 
@@ -146,7 +145,10 @@ def certificate_of(what: Any, problem: Any, options: CertifyOptions) -> Certific
     source = source_of(what, problem, options)
     if options.log_prob is not None:
         source = PricedSource(source, options.log_prob)
-    options, ordering = _target_read(source, options)
+    if isinstance(options.target, str | Path):
+        # Another seed than that of the sampler's samples, which must not be ordered alike.
+        record = read_record(Path(options.target), source.target.texts(), options.header, seed=1)
+        options = replace(options, target=record.terminals)
     source.target.check_terminals("mode_states", options.mode_states)
     features, known_means = _features(source.target.problem, options)
     made = _exact(source, options, features)
@@ -168,23 +170,13 @@ def certificate_of(what: Any, problem: Any, options: CertifyOptions) -> Certific
         unused += two_spellings(problem.weights)
     if any(isinstance(law, Counter) for law in (options.law, options.weights)):
         unused.append(COUNTED)
-    notes = [*made.notes, *source.notes, *ordering, *unused]
-    return replace(made, name=source.name, notes=notes, excluded=source.impossible)
-
-
-def _target_read(
-    source: SamplerSource, options: CertifyOptions
-) -> tuple[CertifyOptions, Sequence[str]]:
-    """The options with samples of the target in place of their file; and remarks on their order."""
-    if options.target is None:
-        return options, ()
-    # Other seeds than those of the sampler's samples, which must not be ordered alike.
-    if isinstance(options.target, str | Path):
-        record = read_record(Path(options.target), source.target.texts(), options.header, seed=1)
-        return replace(options, target=record.terminals), record.notes
-    order, notes = random_order("the target", options.target, seed=1)
-    places = range(len(options.target)) if order is None else order.tolist()
-    return replace(options, target=[options.target[i] for i in places]), notes
+    return replace(
+        made,
+        name=source.name,
+        notes=[*made.notes, *source.notes, *unused],
+        excluded=source.impossible,
+        conditions=[*source.conditions, *made.conditions],
+    )
 
 
 def _listed(problem: Any, options: CertifyOptions) -> tuple[Any, CertifyOptions]:
@@ -260,7 +252,7 @@ def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource
     elif isinstance(what, Counter) or (
         isinstance(what, Iterable) and not isinstance(what, Mapping) and not hasattr(what, "draw")
     ):
-        return SampleSource(what, target, options.samples)
+        return SampleSource(what, target, options)
     if isinstance(what, Path) or (isinstance(what, str) and ":" not in what):
         raise InputError(
             f"there is no run folder and no file {shown(str(what))} here: check the path; a "
@@ -272,7 +264,7 @@ def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource
     if hasattr(sampler, "draw"):
         own_name, count = type(sampler).__name__, options.samples
         draws = fresh_draws(own_name, sampler.draw, count)
-        return SampleSource(draws, target, count, own_name)
+        return SampleSource(draws, target, options, own_name)
     if has_log_prob(sampler):
         return LogProbSource(LogProb.at(sampler), target)
     if not callable(sampler):
@@ -338,6 +330,7 @@ def _bare(
         )
     notes = ["assumes that the samples are independent draws of one sampler"]
     regime, interval, lines = options.regime, Interval(0.0, 1.0), list[Line]()
+    conditions = list[str]()
     unused = ": the samples of the target are not used"
     if target is None and known is None:
         target = _target_samples(source, options, len(samples))
@@ -347,8 +340,6 @@ def _bare(
     elif known is not None:
         exact = f"the target is exact here, from its {len(known):,} enumerated terminal states"
         notes += [FIXED, exact + ("" if target is None else unused)]
-        samples, ordering = unsorted(source.name, samples, known)
-        notes += ordering
         # A sampler may leave the terminal states, whether or not these samples do.
         interval, lines = against_law(samples, {**known, Outside(): Fraction(0)}, level)
         if any(line.name.startswith(STANDING_OUT) for line in lines):
@@ -363,15 +354,14 @@ def _bare(
         texts.check(values, "the target")
         check_outside([x for x in samples if x not in values], values)
         texts.check(samples, "the sampler")
-        if len(values) >= MANY and Counter(samples) == Counter(target):  # type: ignore[arg-type]
-            raise InputError(
-                f"the samples of {source.name} and those of the target are the same "
-                f"{len(samples):,} ones, as independent draws never are: give those of each"
-            )
+        if not options.if_independent:
+            check_independent("the target", target, level)  # type: ignore[arg-type]
+            check_apart(source.name, samples, target, level)  # type: ignore[arg-type]
+        conditions = [TWO]
         interval, lines = against_samples(samples, target, level)  # type: ignore[arg-type]
         notes += [ASSUMED, "no upper bound: bare samples do not show which modes they miss"]
-    count = len(samples)
-    return Certificate(regime or "S", interval, "terminals", level, count, lines, notes)
+    summary = interval, "terminals", level, len(samples), lines, notes
+    return Certificate(regime or "S", *summary, conditions=conditions)
 
 
 def _target_samples(source: SamplerSource, options: CertifyOptions, count: int) -> Any:
@@ -425,6 +415,8 @@ def _bound(source: SamplerSource, options: CertifyOptions) -> _Bound:
         target = _target_samples(source, options, options.samples)
         if target is None:
             raise InputError("regime S needs independent samples of the target: give --target FILE")
+        if not options.if_independent:
+            check_independent("the target", target, options.level)
         return _Bound("S", partial(with_target, target), [], [TRAJECTORIES, ASSUMED])
     return _Bound("N", with_neither, [], [WHY_NO_MORE])
 
@@ -492,7 +484,8 @@ def _sampled(
         # Their number is not fixed beforehand, so that this is no bound to be stated.
         _alone(source, source.ends, interval, options.level)
     summary = interval, of, options.level, result.samples
-    return Certificate(known.regime, *summary, lines, notes)
+    conditions = [TWO] if known.regime == "S" else []
+    return Certificate(known.regime, *summary, lines, notes, conditions=conditions)
 
 
 def _watch(options: CertifyOptions, draws: Draws, means: FeatureMeans | None, walks: Walks) -> None:
@@ -511,7 +504,6 @@ def _alone(
     """
     if (law := source.target.probabilities()) is None or len(samples) < 2:
         return []
-    samples, _ = unsorted(source.name, samples, law)
     alone, _ = against_law(samples, {**law, Outside(): Fraction(0)}, level)
     # TV of trajectories may be larger than that of terminals.
     if alone.low > interval.high or (source.of == "terminals" and alone.high < interval.low):

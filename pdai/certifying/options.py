@@ -84,6 +84,8 @@ class CertifyOptions:
     """The numbers in the rows of the function."""
     context: str = ""
     """The context of a conditional problem, or of a run on one, by its name."""
+    if_independent: bool = False
+    """Take samples for independent draws, untested: the report is titled so."""
     regime: Regime | None = None
     """E, Z, S or N; by default the first in this order that the inputs allow."""
     width: float = 0.01

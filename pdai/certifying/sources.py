@@ -25,8 +25,8 @@ from reference.certificates import (
     write_certificate,
 )
 from reference.certificates.exact import ExactLaw, ExactSampler, exact_sampler, law_beside_target
-from reference.certificates.histograms import check_repeats, random_order
 from reference.certificates.importance import Walks
+from reference.certificates.independence import check_independent, check_repeats, written_out
 from reference.certificates.inputs import JSON_LINES, values_of
 from reference.certificates.listed import ListedLaw
 from reference.certificates.policies import BackwardRows, ForwardRows
@@ -58,6 +58,9 @@ AROUND = " \t\r\n\"'\xa0\u3000" + UNSEEN
 ROUNDED = re.compile(r"-?(?<!\d)\d+(\.\d*([eE][+-]?\d+)?|[eE][+-]?\d+)")
 ZEROS = re.compile(r"\+?(-?)0*(\d+)")
 COMPARED = 100_000
+# The conditions of titles.
+INDEPENDENT = "the samples are independent"
+DRAWN_FROM = "these are the probabilities drawn from"
 # The error of a log-probability in float32, a sum over some steps, relative to one plus its size.
 ROUNDING = 2.0**-20
 LEAST, MOST = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
@@ -109,6 +112,19 @@ def check_outside(outside: Iterable[Hashable], target: Iterable[Hashable]) -> No
             )
 
 
+def independence(
+    owner: str, samples: Sequence[Hashable], options: CertifyOptions, *, is_histogram: bool
+) -> Sequence[str]:
+    """The condition of a title about samples that are not tested for independence, if any.
+
+    Raises DependentError if they are tested, and are not independent.
+    """
+    if is_histogram or options.if_independent:
+        return [INDEPENDENT]
+    check_independent(owner, samples, options.level)
+    return ()
+
+
 class SamplerSource:
     """A sampler that can be certified, with its target; a kind of sampler is a subclass.
 
@@ -117,12 +133,14 @@ class SamplerSource:
         target: the target of its problem.
         notes: remarks for readers.
         impossible: the samples that have target probability 0.
+        conditions: assumptions that the title names, each as a clause.
         samples: bare terminal states, where they are all that is known; else None.
         of: what the probabilities of its draws are of.
     """
 
     notes: Sequence[str] = ()
     impossible: Sequence[Hashable] = ()
+    conditions: Sequence[str] = ()
     of: str = "trajectories"
     samples: Sequence[Hashable] | None = None
 
@@ -212,22 +230,29 @@ class FunctionSource(SamplerSource):
 class RecordSource(SamplerSource):
     """A file of recorded trajectories, or of terminal states, bare or with `log_prob`.
 
-    Raises InputError if the file cannot be read, or bare samples come without a problem.
+    Raises InputError if the file cannot be read, or bare samples come without a problem, or are not
+    independent.
     """
 
     def __init__(self, path: Path, target: Target, options: CertifyOptions):
         super().__init__(str(path), target)
         record = read_record(path, target.texts(), options.header, tolerant=True)
         self._record = record
-        check_repeats(repr(self.name), record.terminals, target.probabilities())
-        self.notes = record.notes
-        if record.numbers is not None and not isinstance(target.problem, ListedLaw):
-            target.check_drawn(str(path), record.terminals)
-        if record.numbers is not None and PRICED in record.numbers:
-            self._record, self.of = priced(record, target.problem), "terminals"
-            self.notes = self._record.notes
+        owner, drawn = repr(self.name), record.terminals
+        if record.numbers is None:
+            self._check_bare(path, record)
+        elif not isinstance(target.problem, ListedLaw):
+            target.check_drawn(str(path), drawn)
+        self.conditions = independence(owner, drawn, options, is_histogram=record.is_histogram)
+        check_repeats(owner, drawn, target.probabilities())
         if record.numbers is not None:
-            return
+            self.conditions = [*self.conditions, DRAWN_FROM]
+            if PRICED in record.numbers:
+                self._record, self.of = priced(record, target.problem), "terminals"
+
+    def _check_bare(self, path: Path, record: Record) -> None:
+        """Checks bare samples and keeps them; raises InputError as the class does."""
+        target = self.target
         if target.problem is None:
             raise InputError(
                 f"{str(path)!r} holds bare samples: add --problem my_module:MyProblem, or --law"
@@ -267,9 +292,8 @@ class PricedSource(SamplerSource):
                 "samples lie outside of the target, where log_prob does not help: leave it out"
             )
         logs = LogProb.at(log_prob).many(samples)
-        record = Record(list(samples), {PRICED: logs}, notes=source.notes)
-        self._record = priced(record, source.target.problem)
-        self.notes = self._record.notes
+        self._record = priced(Record(list(samples), {PRICED: logs}), source.target.problem)
+        self.notes, self.conditions = source.notes, [*source.conditions, DRAWN_FROM]
 
     def walker(self) -> Recorded:
         return Recorded(self._record, self.target.problem)
@@ -280,6 +304,8 @@ class LogProbSource(SamplerSource):
 
     Raises InputError if there is no target.
     """
+
+    conditions = (DRAWN_FROM,)
 
     def __init__(self, log_prob: LogProb, target: Target):
         super().__init__(log_prob.name, target)
@@ -332,11 +358,13 @@ class SampleSource(SamplerSource):
     """Terminal states that are at hand: a sequence, an array, an iterator, or a `Counter`.
 
     They are in the order of the draws, or how often each was drawn; of an iterator, which may have
-    no end, at most so many are taken. Raises InputError if there is no target, the samples are a
-    set, or one is no terminal state.
+    no end, at most as many as the options say are taken. Raises InputError if there is no target,
+    the samples are a set, or not independent, or one is no terminal state.
     """
 
-    def __init__(self, samples: Iterable[Any], target: Target, most: int, name: str = "samples"):
+    def __init__(
+        self, samples: Iterable[Any], target: Target, options: CertifyOptions, name: str = "samples"
+    ):
         super().__init__(name, target)
         if isinstance(samples, Set):
             raise InputError(
@@ -350,9 +378,8 @@ class SampleSource(SamplerSource):
                 "the samples are a frame: give one of its columns, or frame.to_numpy(), whose rows "
                 "are read as tuples"
             )
-        rest: Iterator[Any] = iter(())
         if isinstance(samples, Iterator):
-            rest, samples = samples, list(islice(samples, most))
+            samples = list(islice(samples, options.samples))
             self.notes = (f"the first {len(samples):,} values of an iterator",)
         if isinstance(samples, np.ndarray):
             samples = values_of(samples, "the samples")
@@ -364,17 +391,13 @@ class SampleSource(SamplerSource):
             terminals = [*map(target.problem.parse, terminals)]
         for x in terminals:
             check_hashable("a sample", x)
-        order, ordering = random_order(self.name, terminals, counts)
-        if order is not None:
-            if next(rest, rest) is not rest:
-                raise InputError(
-                    f"the first {most:,} values of an iterator stand together with their equals, "
-                    "and more follow: give all, as a list or a Counter, or in the order they came"
-                )
+        if counts is not None:
+            order = written_out(self.name, terminals, counts)
             terminals = [terminals[i] for i in order.tolist()]
-        check_repeats(self.name, terminals, target.probabilities())
         self.samples = self._inside(terminals)
-        self.notes = (*self.notes, *ordering)
+        is_histogram = counts is not None
+        self.conditions = independence(self.name, terminals, options, is_histogram=is_histogram)
+        check_repeats(self.name, terminals, target.probabilities())
 
     def _inside(self, samples: Sequence[Any]) -> Sequence[Hashable]:
         """The samples, with `Outside()` for those outside of the target, which are impossible.
@@ -429,6 +452,8 @@ class DrawingSource(SamplerSource, Sampler):
         self.ends: list[Hashable] = []
         self._likeliest = Likeliest()
         self._sampler: Any = sampler
+        if type(sampler).__module__.partition(".")[0] != "pdai":
+            self.conditions = [DRAWN_FROM]
         self._rewards = None if target.problem is None else LogRewards(target.problem)
         self._before: Walks | None = None
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reference.certificates.collisions import least_gap, probability
-from reference.certificates.histograms import order_of_sorted, random_order
 from reference.certificates.importance import Walks
+from reference.certificates.independence import written_out
 from reference.certificates.inputs import VALUES, columns_of, read_rows
 from reference.certificates.state_texts import Outside, OutsideError, StateTexts
 from reference.certificates.walks import LogRewards, Sampler
@@ -40,16 +40,16 @@ REWARD_TOLERANCE = 1e-4
 
 
 class Record(NamedTuple):
-    """The content of a file: terminal states, `Outside()` for a sample that is none, and notes.
+    """The content of a file: terminal states, `Outside()` for a sample that is none, and numbers.
 
     It has `log p_F`, `log p_B`, `log R` per trajectory, in nats, or `log_prob` alone; no numbers,
-    but the texts outside of the terminal states, for bare samples.
+    but the texts outside of the terminal states, for bare samples. A histogram is written out.
     """
 
     terminals: list[Hashable]
     numbers: Mapping[str, np.ndarray[Any, Any]] | None
     outside: Sequence[str] = ()
-    notes: Sequence[str] = ()
+    is_histogram: bool = False
 
 
 def read_record(
@@ -64,11 +64,10 @@ def read_record(
 
     Without a header each line is a terminal state. A header names the columns: `terminal`, or
     another of `VALUES`, and for trajectories `log_p_f`, `log_p_b` and `log_reward`, in nats, or for
-    terminal states `log_prob`. With a column `count`, or if equal lines stand
-    together, samples are put in a random order (`random_order`) by a seed; so they are if a column
-    of numbers is sorted. `log_reward` is not read if it stands alone.
-    If `tolerant`, fewer than half of the bare samples may lie outside the enumerated terminal
-    states: the sampler is wrong by their share.
+    terminal states `log_prob`. With a column `count`, samples are written out in a random order
+    (`written_out`) by a seed. `log_reward` is not read if it stands alone. If `tolerant`, fewer
+    than half of the bare samples may lie outside the enumerated terminal states: the sampler is
+    wrong by their share.
     Raises InputError if the file cannot be read, a column is missing, unknown or repeated, a number
     is invalid, or a sample is no terminal state.
     """
@@ -90,8 +89,9 @@ def read_record(
             f"{str(path)!r} has its header once more among its samples: of files that are joined, "
             "leave out all headers but the first"
         )
-    order, notes = random_order(repr(str(path)), columns["terminal"], counts, seed)
-    if order is not None:
+    order: Any = None
+    if counts is not None:
+        order = written_out(repr(str(path)), columns["terminal"], counts, seed)
         places = order.tolist()
         outside = [columns["terminal"][i] for i in places if states[i] == Outside()]
         states = [states[i] for i in places]
@@ -102,20 +102,7 @@ def read_record(
     numbers = None if bare else {name: _numbers(path, name, columns[name]) for name in names}
     if numbers is not None and order is not None:
         numbers = {name: column[order] for name, column in numbers.items()}
-    record = Record(states, numbers, outside, notes)
-    # Those with `log_prob` are shuffled by `priced`, if at all, which knows their rewards too.
-    return _unsorted(repr(str(path)), record) if "log_p_f" in columns else record
-
-
-def _unsorted(owner: str, record: Record) -> Record:
-    """The record, in a random order if one of its columns of numbers is sorted."""
-    assert record.numbers is not None
-    order, notes = order_of_sorted(owner, "their numbers", record.numbers.values())
-    if order is None:
-        return record
-    states = [record.terminals[i] for i in order.tolist()]
-    numbers = {name: column[order] for name, column in record.numbers.items()}
-    return Record(states, numbers, record.outside, [*record.notes, *notes])
+    return Record(states, numbers, outside, order is not None)
 
 
 def _states(
@@ -203,9 +190,8 @@ def priced(record: Record, problem: Any) -> Record:
     own = LogRewards(problem)
     reward = np.array([own(x).value for x in record.terminals])
     columns = dict(zip(NUMBERS, (logs, np.zeros(len(logs)), reward), strict=True))
-    record = _unsorted("the samples", Record(record.terminals, columns, notes=record.notes))
     check_drawn(record.terminals, by_state, f"their {PRICED}", AS_DRAWN)
-    return record
+    return record._replace(numbers=columns)
 
 
 def check_mass(total: float, of: str, fix: str = AS_DRAWN) -> None:

@@ -75,6 +75,7 @@ class Certificate:
         table: `x`, `p_T(x)`, `pi(x)` of every terminal state, in regime E.
         tv: the exact TV on terminal states, in regime E.
         excluded: the draws whose target probability is 0: each shows that TV is above 0.
+        conditions: the assumptions that the title names, each as a clause after "if".
 
     Raises:
         InputError: if the bounds contradict each other, or TV does not lie in [0, 1].
@@ -91,6 +92,7 @@ class Certificate:
     table: Sequence[tuple[Any, Fraction, Fraction]] = ()
     tv: Fraction | None = None
     excluded: Sequence[Hashable] = ()
+    conditions: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         low, high = self.interval
@@ -122,6 +124,12 @@ class Certificate:
         return (Line("wrong for certain", text, "exact"),)
 
     @property
+    def title(self) -> str:
+        """The quantity that is certified, with its conditions."""
+        condition = " and ".join(self.conditions)
+        return f"TV of {self.of}" + (f", if {condition}" if condition else "")
+
+    @property
     def meaning(self) -> str:
         """TV in words, as the largest error in the probability of a set."""
         low, high = self.interval
@@ -143,7 +151,7 @@ class Certificate:
     def report(self) -> dict[str, str]:
         """Every line as text with its kind, by name."""
         kind: Kind = "bound" if self.tv is None else "exact"
-        tv = Line(f"TV of {self.of}", self.interval if self.tv is None else self.tv, kind)
+        tv = Line(self.title, self.interval if self.tv is None else self.tv, kind)
         lines = (*self.certain, tv, Line("in words", self.meaning, kind), *self.lines)
         return {line.name: f"{line.text()} ({line.kind})" for line in lines}
 
@@ -158,6 +166,7 @@ class Certificate:
             "regime": self.regime,
             "interval": list(self.interval),
             "of": self.of,
+            "conditions": list(self.conditions),
             "tv": None if self.tv is None else str(self.tv),
             "level": self.level,
             "samples": self.samples,
@@ -171,8 +180,7 @@ class Certificate:
 
     def __repr__(self) -> str:
         certain = "".join(f"{line.name}: {line.text()}; " for line in self.certain)
-        tv = self.report[f"TV of {self.of}"]
-        of = f"TV of {self.of} {tv}, of {self.name}: {self.meaning}"
+        of = f"{self.title} {self.report[self.title]}, of {self.name}: {self.meaning}"
         return f"Certificate({certain}regime {self.regime}, {of})"
 
     def _repr_html_(self) -> str:

@@ -24,11 +24,12 @@ from pdai.certifying.target import log_z_interval
 from reference import InputError, TooLargeError, user_code
 from reference.certificates.betting import Interval
 from reference.certificates.importance import Walks
+from reference.certificates.walks import Sampler
 from reference.inspection import inspect_problem
 from reference.loading import load_object
 from reference.problems import base, enumerate_dag
 from reference.user_code import called, exact, number_or_infinite, same_states
-from tests.certificates.problems import Words, half, noisy, other
+from tests.certificates.problems import Words, drawn, half, noisy, other
 from tests.made_up_runs import two_runs
 from tests.refusals import refused, refuses
 
@@ -324,7 +325,7 @@ def test_an_initial_state_is_the_same_again(starts: list[str], words: str) -> No
 
 def test_numpy_may_have_been_told_to_raise(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where exponentials underflow: outside of pdai, or by a module that it imports."""
-    law, draws = {"a": 1, "b": 1}, ["a", "b", "b"] * 999
+    law, draws = {"a": 1, "b": 1}, drawn(2_997, (0.3, 0.7, 0))
     expected = pdai.certify(draws, law=law).interval
     with np.errstate(all="raise"):
         assert pdai.certify(draws, law=law).interval == expected
@@ -344,7 +345,12 @@ def drawing(p_f: Any, p_b: Any = None, error: Any = None, ends: Any = ()) -> Any
     """An object that draws these numbers, of reward one."""
     zero = np.zeros(np.shape(p_f)[:1])
     columns = (p_f, zero if p_b is None else p_b, zero, zero if error is None else error)
-    return type("D", (), {"draw": lambda *_, labels: Walks(ends, *columns)})()
+    return draws(lambda *_, labels: Walks(ends, *columns))
+
+
+def draws(draw: Any) -> Any:
+    """A sampler that draws so, and does nothing else."""
+    return type("D", (Sampler,), {"draw": draw, "draw_backward": fails, "findings": fails})()
 
 
 @pytest.mark.parametrize(
@@ -354,8 +360,8 @@ def drawing(p_f: Any, p_b: Any = None, error: Any = None, ends: Any = ()) -> Any
         (Path("r_mlp"), "there is no run folder and no file 'r_mlp' here"),
         ("r" * 5_000, r"no run folder and no file 'r+\.\.\. here"),
         (lambda: [0.5, 0.5], r"the sampler: <lambda>\(''\) raises TypeError, .* 0 positional"),
-        (type("D", (), {"draw": lambda d, n, labels: [1]})(), "the answer of draw is .*be a Walks"),
-        (type("D", (), {"draw": fails})(), r"D: draw\(\d+\) raises"),
+        (draws(lambda d, n, labels: [1]), "the answer of draw is .*be a Walks"),
+        (draws(fails), r"D: draw\(\d+\) raises"),
         (drawing(np.zeros((4, 1))), "D: draw gives log_p_f = .*one real number for each traj"),
         (drawing(-0.5), "D: draw gives log_p_f = -0.5, but must give one real number for each"),
         (drawing([-1j] * 4), "D: draw gives log_p_f = .* must give one real number for each"),

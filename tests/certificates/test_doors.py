@@ -20,7 +20,7 @@ import pytest
 import pdai
 from examples import samplers
 from examples.sat_samplers import Solution, listed, read
-from pdai.testing import assert_law
+from pdai.testing import UndecidedError, assert_law
 from reference import InputError
 from reference.certificates.betting import MeanInterval
 from reference.certificates.collisions import lower_probability, upper_probability
@@ -184,7 +184,10 @@ REFUSED: list[tuple[dict[str, str], str, str]] = [
     ({"l.csv": "a,1\na,2\n"}, "l.csv", "has the value 'a' twice"),
     *(
         (
-            {"s.csv": f"a\nb\n{name}\na\n" * 20, "l.csv": f"{name}\na\nb\n"},
+            {
+                "s.csv": "\n".join(drawn(80, (0.4, 0.4, 0.2))).replace("c", name),
+                "l.csv": f"{name}\na\nb\n",
+            },
             f"uniform --support l.csv{option}",
             f"the sample '{name}' is not in the law, whose file begins with it: add --no-header",
         )
@@ -401,7 +404,7 @@ def test_values_need_not_be_text_nor_the_samples_a_list() -> None:
     uniform = [(i, j) for i in range(2) for j in range(2)]
     made = pdai.certify(pairs, law="uniform", support=uniform)
     assert made.interval.low == 0
-    endless = pdai.certify(itertools.cycle(["a", "c", "b", "c"]), law=FAIR, samples=4_000)
+    endless = pdai.certify(iter(drawn(9_000)), law=FAIR, samples=4_000)
     assert endless.samples == 4_000
     assert "the first 4,000 values of an iterator" in endless.notes
 
@@ -493,8 +496,50 @@ def test_a_right_sampler_passes_and_a_wrong_one_is_shown() -> None:
     assert made.interval.high <= 0.05
     with pytest.raises(AssertionError, match=r"another law(.|\n)*probability of 'a', 0.25"):
         assert_law(lambda size: rng.choice([*"abc"], size), FAIR)
-    with pytest.raises(AssertionError, match=r"do not show that the law is within 0\.001"):
+    with pytest.raises(
+        UndecidedError, match=r"undecided: TV in \[0, 0\.\d+\] after 4,000 draws, on"
+    ):
         assert_law(lambda size: rng.choice([*"aabbcccc"], size), FAIR, within=0.001, most=4_000)
+
+
+@pytest.mark.catches(
+    "A sampler within the tolerance is refused, as its TV is above zero.",
+    "pdai/testing.py",
+    "made.interval.low > limit or",
+    "made.interval.low > 0 or",
+)
+@pytest.mark.parametrize(
+    ("tv", "within", "answer"),
+    [
+        (0.02, 0.1, None),
+        (0.1, 0.1, UndecidedError),
+        (0.2, 0.1, AssertionError),
+        (0.0, 0, None),
+        (0.1, 0, AssertionError),
+    ],
+)
+def test_a_tolerance_is_one(tv: float, within: float, answer: type[Exception] | None) -> None:
+    """Any TV above zero was refused."""
+    rng = np.random.default_rng(0)
+
+    def draw(size: int) -> Any:
+        return rng.choice([*"abc"], size, p=[0.25 + tv, 0.25, 0.5 - tv])
+
+    def ask() -> Any:
+        return assert_law(draw, FAIR, within=within, most=16_000)
+
+    if answer is None:
+        assert ask().interval.low <= tv
+    else:
+        with pytest.raises(AssertionError) as error:
+            ask()
+        assert error.type is answer
+
+
+def test_an_impossible_draw_is_no_equality() -> None:
+    values = [*drawn(1_999), "d"]
+    with pytest.raises(AssertionError, match="wrong for certain"):
+        assert_law(lambda size: values[-size:], {**FAIR, "d": 0}, within=0, most=1_000)
 
 
 def test_looks_share_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -513,7 +558,7 @@ def test_looks_share_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
 
 test_a_test_that_cannot_be_decided_is_refused = refuses(
     lambda options: assert_law(drawn, FAIR, **options),
-    *((options, "must be") for options in ({"within": 0}, {"within": 2}, {"most": 10})),
+    *((options, "must be") for options in ({"within": -0.1}, {"within": 2}, {"most": 10})),
     ({"level": 1.5}, "level is 1.5, but must lie"),
 )
 

@@ -27,6 +27,9 @@ from reference.problems import enumerate_rewards
 from tests.certificates.problems import DAG, ENDS, GRID, certify_lines, other, uniform
 from tests.refusals import refused, refuses
 
+RANDOM = np.random.default_rng(0)
+STRINGS = [f"{i:03b}" for i in RANDOM.integers(8, size=400).tolist()]
+
 
 def flat(name: str, initial: Any, children: Callable[[Any], Any], **more: Any) -> Any:
     """A problem of which all terminal states are as good."""
@@ -99,7 +102,10 @@ class Held:
 
 def test_a_target_whose_parts_are_of_another_kind_is_refused() -> None:
     """Equal numbers of another library are the same state; their digits as text are not."""
-    lines, target = ['"(0, 1, 0)"'] * 400, [(0, 1, 0), (1, 1, 0)] * 200
+    lines, target = (
+        ['"(0, 1, 0)"'] * 400,
+        [(0, bit, 0) for bit in RANDOM.integers(2, size=400).tolist()],
+    )
     texts = [tuple(map(str, x)) for x in target]
     parse = {"parse": lambda _, text: Held(ast.literal_eval(text))}
     held = flat("Records", Held(()), lambda s: [Held(x) for x in bits(s.bits)], **parse)
@@ -116,7 +122,7 @@ def test_a_target_whose_parts_are_of_another_kind_is_refused() -> None:
             certify_lines(given, problem, target=other_kind, max_states=3)
 
 
-FIRST, STRINGS = "terminal", [f"{i % 8:03b}" for i in range(400)]
+FIRST = "terminal"
 
 
 def test_a_target_that_is_not_reached_by_the_parents_is_refused() -> None:
@@ -126,25 +132,13 @@ def test_a_target_that_is_not_reached_by_the_parents_is_refused() -> None:
         certify_lines(STRINGS, problem, target=[*STRINGS, "0x0"], max_states=3)
 
 
-def test_a_target_that_is_the_samples_in_another_order_is_refused() -> None:
-    """TV of a right sampler was at least 0.46."""
-    words = flat("Words", "", lambda s: [s + c for c in "01"] if len(s) < 20 else [])
-    draws, other_draws = (
-        ["".join(row) for row in np.random.default_rng(seed).choice(["0", "1"], (2_000, 20))]
-        for seed in (0, 1)
-    )
-    assert pdai.certify(draws, words, target=other_draws, max_states=3).interval.low == 0
-    with pytest.raises(InputError, match="those of the target are the same 2,000 ones"):
-        pdai.certify(draws, words, target=draws[::-1], max_states=3)
-
-
 # Where states are not listed, TV of each was at least 0.9, and is 0.
 LETTERS = other("Bits", children=lambda _, s: [s + c for c in "01"] if len(s) < 3 else [])
 test_samples_beside_a_target_are_states_as_it_has_them = refuses(
     lambda samples: pdai.certify(samples, LETTERS, target=STRINGS, max_states=3),
-    (np.array([[*x] for x in STRINGS]), r"has \('0', .*, which is not reached in Bits"),
+    (np.array([[*x] for x in STRINGS]), r"has \('1', .*, which is not reached in Bits"),
     (["0x0", *STRINGS], "has '0x0', which is not reached in Bits"),
-    ([x + " " for x in STRINGS], "has '000 ', which is not reached in Bits: parents"),
+    ([x + " " for x in STRINGS], r"has '\d+ ', which is not reached in Bits: parents"),
 )
 
 
@@ -208,7 +202,7 @@ def test_a_text_of_two_states_is_refused_unless_the_problem_reads_it() -> None:
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
-        ([f"{FIRST},count", *(f"{x},-7" for x in STRINGS)], "count of '000' is '-7', but must be"),
+        ([f"{FIRST},count", *(f"{x},-7" for x in STRINGS)], r"count of '\d+' is '-7', but must be"),
         (["count,log_prob", "7,-1"], "columns count, log_prob, but must have terminal"),
         ([f"{FIRST},{FIRST}", *(f"{x},000" for x in STRINGS)], "columns terminal, terminal, but"),
         (["000", "", "001"], "line 2 is empty, which may be the empty text or no value"),
