@@ -81,9 +81,6 @@ def test_the_table_and_the_picture_are_of_the_results() -> None:
         assert {len(trained[name]) for name in names} == {5}
     assert "the mean of five seeds" in TEXT
     assert "](pdai/experiments/results/study_aliasing.png)" in README
-    seen = [STORED[row].trained for row in ("grid, every cell", "bits, last 7")]
-    assert max(mean(trained[name]) for trained in seen for name in names) < 0.0005 + 5e-5
-    assert "all end within 0.0005 here" in TEXT
 
 
 def test_on_the_grid_memoryless_policies_are_level_or_ahead() -> None:
@@ -124,6 +121,8 @@ def test_untrained_policies_and_rows_whose_state_is_seen_are_counted() -> None:
     rows = [row for row in claimed(every)[MARKOVIAN, BEST] if not row.is_of_integers()]
     ahead = [row.row for row in rows if row.standing is Standing.BETTER]
     assert ahead == ["rings", "sinusoid, repaired"]
+    gaps = [row.gap.mean for row in rows if row.gap and row.row not in ahead]
+    assert min(gaps) > -0.001
     assert f"no gain above 0.001 in {len(rows) - 2} of {len(rows)} rows of the paper's" in TEXT
 
 
@@ -181,7 +180,7 @@ def test_what_memory_brings_is_of_the_results() -> None:
         form, whole = (compared(label, row, (MARKOVIAN, name)) for name in (RESET, BEST))
         assert form.standing is Standing.BETTER
         shares.append((1 - form.size) / (1 - whole.size))
-    assert f"{100 * shares[0]:.0f} and {100 * shares[1]:.0f} % of the gain is form" in TEXT
+    assert f"{100 * shares[0]:.0f} and {100 * shares[1]:.0f} % of the gain is its form" in TEXT
     assert min(shares[2:]) > 1
     pair = (MARKOVIAN, "GRU")
     assert compared("study:dags", "SIX6, both ends", pair).standing is Standing.WORSE
