@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from fast.environments import AbstractEnvironment
-from fast.environments.contexts import Contexts
 from fast.laws.enumeration import Enumeration
 from fast.laws.paths import drawn_terminals, log_probabilities
 from fast.laws.samples import MAX_SAMPLES
@@ -23,7 +22,7 @@ from fast.runs.checkpoints import run_records, save_checkpoint
 from fast.runs.display import Display, slow
 from fast.runs.files import free_folder
 from fast.runs.folder import create_run, load_config, row_of_seed
-from fast.runs.frozen import arithmetic, in_one, load_trained, tables_digest
+from fast.runs.frozen import arithmetic, load_trained, tables_digest
 from fast.runs.job import removed_on_failure, resume, unfinished
 from fast.runs.records import load_law, read_report
 from fast.runs.setup import Setup, set_up
@@ -35,7 +34,6 @@ from pdai.show.progress import DISPLAY
 from reference.arguments import checked
 from reference.errors import InputError, check_integer, nearest
 from reference.files import InFolder, read_file, sha256
-from reference.problems.contexts import contexts_of, in_context
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -52,18 +50,16 @@ class Run(InFolder):
     Args:
         folder: the run folder.
         accept_changed: whether the user's parts may have changed since it was trained.
-        context: the context in which the run of a conditional problem is looked at.
     """
 
-    def __init__(self, folder: Path, *, accept_changed: bool = False, context: str = ""):
+    def __init__(self, folder: Path, *, accept_changed: bool = False):
         super().__init__(folder)
-        self.accept_changed, self.context = accept_changed, context
+        self.accept_changed = accept_changed
         self.config: TrainConfig = load_config(self._absolute, accept_changed=accept_changed)
 
     def __repr__(self) -> str:
         steps = f"{self.config.optimiser.steps:,} steps"
-        where = f", context={self.context!r}" if self.context else ""
-        return f"Run({str(self.folder)!r}, {self.config.name_of('dynamics')}, {steps}{where})"
+        return f"Run({str(self.folder)!r}, {self.config.name_of('dynamics')}, {steps})"
 
     def _repr_html_(self) -> str:
         from pdai.show.tables import html_of, report_table
@@ -78,15 +74,7 @@ class Run(InFolder):
     @cached_property
     def problem(self) -> Any:
         """The problem, with the factors of its reward that the target has."""
-        return in_context(self.config.restricted(), self.context)
-
-    def at(self, context: str) -> "Run":
-        """The run of a conditional problem in one of its contexts, as a run on that problem alone.
-
-        Args:
-            context: the name of the context, of those trained on or those held out.
-        """
-        return Run(self.folder, accept_changed=self.accept_changed, context=context)
+        return self.config.restricted()
 
     @cached_property
     def report(self) -> Report:
@@ -94,18 +82,12 @@ class Run(InFolder):
 
         Raises InputError if the run is not finished.
         """
-        report = Report.from_json(read_report(self.folder))
-        return report.contexts[self.context] if self.context else report
+        return Report.from_json(read_report(self.folder))
 
     @cached_property
-    def _saved(self) -> tuple[AbstractEnvironment[Any] | Contexts, TrainState, str]:
+    def _saved(self) -> tuple[AbstractEnvironment[Any], TrainState, str]:
         with self._arithmetic():
             return *load_trained(self.config), self.digest()
-
-    @cached_property
-    def _trained(self) -> tuple[AbstractEnvironment[Any], TrainState]:
-        with self._arithmetic():
-            return in_one(*self._saved[:2], self.context)
 
     def digest(self) -> str:
         """The checksum of the checkpoint that is in its folder now."""
@@ -120,32 +102,31 @@ class Run(InFolder):
 
     @cached_property
     def setup(self) -> Setup:
-        """The objects of the run in its context; of all contexts, if it is in none."""
+        """The objects of the run."""
         with self._arithmetic():
-            setup = set_up(self.config, self._saved[0])
-            return setup.at(self.context) if self.context else setup
+            return set_up(self.config, self._saved[0])
 
     @property
     def environment(self) -> AbstractEnvironment[Any]:
         """The problem as array code."""
-        return self._trained[0]
+        return self._saved[0]
 
     @property
     def state(self) -> TrainState:
         """The last saved state of the training."""
-        return self._trained[1]
+        return self._saved[1]
 
     @property
     def enumeration(self) -> Enumeration | None:
         """The problem, enumerated; None if it is too large."""
-        return self.setup.at("").enumeration
+        return self.setup.enumeration
 
     @checked
     def policy(self, seed: int | None = None) -> Policy:
         """The trained policy of a seed; by default of the run's first."""
         row = self._row(seed)
         with self._arithmetic():
-            policy: Policy = self._trained[1].policy(row)
+            policy: Policy = self.state.policy(row)
             return policy
 
     @checked
@@ -165,7 +146,7 @@ class Run(InFolder):
         check_seeds(seed, 1)
         row = self._row(of)
         with self._arithmetic(), slow(f"drawing {count:,} samples"):
-            environment, state = self._trained
+            environment, state, _ = self._saved
             if stands := unfinished(state, self.config.optimiser.steps):
                 print(f"the run {str(self.folder)!r} is at {stands}", file=sys.stderr)
             return drawn_terminals(state.policy(row), environment, count, seed)
@@ -195,8 +176,8 @@ class Run(InFolder):
             if not len(trajectories):
                 return np.zeros(0)
             with self._arithmetic():
-                environment, _ = self._trained
-                return log_probabilities(self.policy(of), environment, trajectories).log_p_f
+                policy = self.policy(of)
+                return log_probabilities(policy, self.environment, trajectories).log_p_f
         assert terminals is not None
         law = self.law()
         if self.report.tv_kind != "exact":
@@ -227,13 +208,7 @@ class Run(InFolder):
                 f"the terminal states of {str(self.folder)!r} are too many to enumerate: use "
                 "sample, or report"
             )
-        labels = tuple(self.setup.labels)
-        if self.context:
-            # The file has the pairs of a context and a state, context by context.
-            names, size = [*contexts_of(self.config.problem())], len(labels)
-            own = slice((start := names.index(self.context) * size), start + size)
-            learned, target = len(names) * learned[:, own], len(names) * target[own]
-        return Law(labels, learned, target)
+        return Law(tuple(self.setup.labels), learned, target)
 
     def metrics(self) -> list[dict[str, Any]]:
         """The records of each step, seed by seed, as `pandas.DataFrame` reads them.
@@ -271,16 +246,11 @@ class Run(InFolder):
             display: the way in which the run is shown.
             options: other options of the training, such as `epsilon=0.0`; not those of a network.
         """
-        if self.context:
-            raise InputError(
-                f"{self!r} is in one of its contexts, which are trained together: load it without "
-                "a context to train it on"
-            )
         folder = Path(out) if out else free_folder(self.folder)
         config = self.further(steps, out=folder, **options)
         with self._arithmetic():
             setup, state = self.setup, self._saved[1]
-            folder = create_run(config, state.policy(0), tables_digest(setup.trained_on))
+            folder = create_run(config, state.policy(0), tables_digest(setup.environment))
         with removed_on_failure(folder):
             with self._arithmetic():
                 fresh = setup.initial._replace(sampler=state.sampler)

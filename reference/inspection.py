@@ -17,7 +17,6 @@ from reference.problems.base import (
     enumerate_dag,
     enumerate_rewards,
     exact_reward,
-    kind_of_problem,
 )
 from reference.solve import flows
 from reference.text import count_text
@@ -116,7 +115,7 @@ def inspect_problem(problem: Problem[S], max_nodes: int = MAX_NODES) -> Inspecti
     z = sum(rewards, Fraction(0))
     inner = sum(count for count, row in zip(dag.path_counts, dag.children, strict=True) if row)
     return Inspection(
-        name=kind_of_problem(problem).__name__,
+        name=type(problem).__name__,
         dag=dag,
         rewards=rewards,
         depth=max(dag.depths),

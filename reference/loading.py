@@ -11,7 +11,6 @@ import numpy as np
 
 from reference.errors import InputError, nearest, plain
 from reference.problems.base import check_inherited, check_members
-from reference.problems.contexts import contexts_of, in_context, is_conditional
 from reference.user_code import called
 
 # The "module" of objects that cannot be imported by a name.
@@ -67,13 +66,12 @@ def load_object(spec: str, kind: str, example: str) -> Any:
     return loaded
 
 
-def as_problem(problem: Any, context: str = "") -> Any:
+def as_problem(problem: Any) -> Any:
     """A problem given as an object, as its class or by name.
 
-    A class is called without arguments, and so is a function that `module:Name` names. In the
-    `context` of a name, a conditional problem is an ordinary one. Raises InputError if there is no
-    such module or name, it cannot be called without arguments or raises, or the result lacks a
-    member of `Problem` or has one too many.
+    A class is called without arguments, and so is a function that `module:Name` names. Raises
+    InputError if there is no such module or name, it cannot be called without arguments or raises,
+    or the result lacks a member of `Problem` or has one too many.
     """
     made, is_named = problem, isinstance(problem, str)
     if is_named:
@@ -83,12 +81,9 @@ def as_problem(problem: Any, context: str = "") -> Any:
     if makes or isinstance(made, type):
         made = _called(problem if is_named else problem.__name__, made)
     try:
-        if is_conditional(made):
-            contexts_of(made)
-        else:
-            check_members(made)
+        check_members(made)
         check_inherited(made)
-        return in_context(made, context)
+        return made
     except InputError as error:
         raise InputError(f"{problem!r}: {error}" if is_named else str(error)) from None
 

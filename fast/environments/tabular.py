@@ -19,7 +19,6 @@ from reference.dag import PointedDAG
 from reference.errors import InputError, TooLargeError
 from reference.problems import Problem, enumerate_dag, enumerate_rewards
 from reference.problems.base import MAX_NODES
-from reference.problems.contexts import InContext
 from reference.user_code import Asked, Of, feature
 
 S = TypeVar("S", bound=Hashable)
@@ -54,8 +53,6 @@ class TabularEnvironment(AbstractSizedEnvironment[NodeState]):
         log_rewards: `log R` in nats; 0 on nodes that are not terminal.
         features: the features of each node, or `None` for the one-hot vector of its number.
         dag: the enumerated DAG, which gives the labels.
-        code: the features of the context of a conditional problem, which follow those of the node;
-            None of other problems.
     """
 
     children: Int[Array, "nodes actions"]
@@ -67,7 +64,6 @@ class TabularEnvironment(AbstractSizedEnvironment[NodeState]):
     log_rewards: Float[Array, " nodes"]
     features: Float[Array, "nodes features"] | None
     dag: PointedDAG[Any] = eqx.field(static=True)
-    code: Float[Array, " context"] | None = None
 
     @classmethod
     def from_problem(
@@ -123,14 +119,6 @@ class TabularEnvironment(AbstractSizedEnvironment[NodeState]):
             horizon=max(dag.depths),
             actions=actions,
             parents=parents,
-            code=_code(problem),
-        )
-
-    def in_context(self, problem: InContext) -> "TabularEnvironment":
-        """The same tables with the rewards and the features of another context."""
-        rewards = enumerate_rewards(problem, self.dag)
-        return dataclasses.replace(
-            self, log_rewards=_log_rewards(self.dag, rewards), code=_code(problem)
         )
 
     def digest(self) -> str:
@@ -141,8 +129,6 @@ class TabularEnvironment(AbstractSizedEnvironment[NodeState]):
         checksum.update(np.asarray(self.log_rewards).tobytes())
         if self.features is not None:
             checksum.update(np.asarray(self.features).tobytes())
-        if self.code is not None:
-            checksum.update(np.asarray(self.code).tobytes())
         return checksum.hexdigest()
 
     def initial(self) -> NodeState:
@@ -175,10 +161,8 @@ class TabularEnvironment(AbstractSizedEnvironment[NodeState]):
 
     def observe(self, state: NodeState) -> Float[Array, " features"]:
         if self.features is None:
-            seen = (jnp.arange(len(self.children)) == state.node).astype(jnp.float32)
-        else:
-            seen = self.features[state.node]
-        return seen if self.code is None else jnp.concatenate([seen, self.code])
+            return (jnp.arange(len(self.children)) == state.node).astype(jnp.float32)
+        return self.features[state.node]
 
     def log_reward(self, state: NodeState) -> Float[Array, ""]:
         return self.log_rewards[state.node]
@@ -195,11 +179,6 @@ def _log_rewards(dag: PointedDAG[Any], rewards: Iterable[Fraction]) -> Float[Arr
     log_rewards = np.zeros(len(dag.labels))
     log_rewards[list(dag.terminals)] = [log_float(reward) for reward in rewards]
     return jnp.array(log_rewards, jnp.float32)
-
-
-def _code(problem: Any) -> Float[Array, " context"] | None:
-    """The features of the context of a problem; None without one."""
-    return jnp.array(problem.code, jnp.float32) if isinstance(problem, InContext) else None
 
 
 def _stable_text(label: object) -> str:

@@ -1,8 +1,8 @@
 """The final figures of a run, of the uniform policy and of exact sampling. Imports no JAX."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -76,8 +76,6 @@ class Report:
             unknown.
         expectations: the expectations of features of terminal states, under the sampler of the
             first seed.
-        contexts: the report of each context of a conditional problem, by name; figures are then
-            means over the contexts.
     """
 
     learned: tuple[Figures, ...]
@@ -93,7 +91,6 @@ class Report:
     notes: tuple[str, ...] = ()
     fcs_states: str = "uniform"
     expectations: tuple[Expectation, ...] = ()
-    contexts: Mapping[str, "Report"] = field(default_factory=dict)
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -110,11 +107,8 @@ class Report:
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain data; JSON has no infinity, so an infinite divergence is null."""
-        data = asdict(replace(self, contexts={}))
+        data = asdict(self)
         data["kinds"] = self.kinds
-        del data["contexts"]
-        if self.contexts:
-            data["contexts"] = {name: each.to_json() for name, each in self.contexts.items()}
         for column in (*data["learned"], data["uniform"], data["exact"]):
             if column and column["kl"] is not None and not math.isfinite(column["kl"]):
                 column["kl"] = None
@@ -123,9 +117,7 @@ class Report:
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> "Report":
         """The report that `to_json` wrote; a null divergence is infinite again."""
-        data = {"contexts": {}, **data}
         values = {part.name: data[part.name] for part in fields(cls)}
-        values["contexts"] = {name: cls.from_json(each) for name, each in data["contexts"].items()}
         values["learned"] = tuple(map(_figures, data["learned"]))
         values["uniform"] = _figures(data["uniform"])
         values["exact"] = data["exact"] and _figures(data["exact"])

@@ -66,21 +66,19 @@ class Audit:
         return math.tanh((self.oscillation + math.log(largest / least)) / 4)
 
 
-def audit(
-    folder: Path, seed: int | None = None, *, accept_changed: bool = False, context: str = ""
-) -> Audit:
+def audit(folder: Path, seed: int | None = None, *, accept_changed: bool = False) -> Audit:
     """Audits the last checkpoint of a run on the enumerated DAG.
 
     The network is evaluated in float64 on every state (Markovian) or every history
     (path-dependent), even if it was trained in float32. The seed is one of the run's, by default
-    the first. Raises InputError if the folder is not a run with a checkpoint, or has no such seed
-    or context, and TooLargeError if the problem is not enumerated, or a path-dependent policy has
+    the first. Raises InputError if the folder is not a run with a checkpoint, or has no such seed,
+    and TooLargeError if the problem is not enumerated, or a path-dependent policy has
     too many trajectories to sum.
     """
     config = load_config(folder, accept_changed=accept_changed)
     row = row_of_seed(folder, config.run, seed, "seed")
     with arithmetic(config.run.precision):
-        setup, state = load_run(config, context)
+        setup, state = load_run(config)
         with slow("summing the law over all states or trajectories"):
             result = _audit(state.policy(row), setup.enumeration, str(folder))
         return replace(result, unfinished=unfinished(state, config.optimiser.steps))

@@ -12,7 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from fast.environments import AbstractEnvironment, TabularEnvironment
-from fast.environments.contexts import Contexts
 from fast.policies.policy import Policy
 from fast.runs.checkpoints import load_checkpoint
 from fast.runs.folder import stored_config
@@ -21,9 +20,8 @@ from fast.training.combined import FrozenSamplers
 from fast.training.compose import TrainConfig
 from fast.training.state import TrainState
 from fast.training.trainer import Trainer, make_trainer
-from reference.errors import InputError, no_such
+from reference.errors import InputError
 from reference.files import sha256
-from reference.problems.base import choose_one
 
 SETTING = bool | int | float | str | bytes | Fraction
 
@@ -40,17 +38,11 @@ def arithmetic(precision: Literal["float32", "float64"]) -> Iterator[None]:
         yield
 
 
-def tables_digest(
-    environment: AbstractEnvironment[Any] | Contexts, settings: bool = True
-) -> str | None:
+def tables_digest(environment: AbstractEnvironment[Any], settings: bool = True) -> str | None:
     """The checksum of the arrays of a user's problem or environment; None for this project's.
 
     It has the static fields of an environment too; without `settings` it is that of earlier runs.
     """
-    if isinstance(environment, Contexts):
-        at = [environment.at(i) for i, _ in enumerate(environment.names)]
-        every = [tables_digest(each, settings) for each in at]
-        return None if every[0] is None else sha256(repr(every).encode())
     if isinstance(environment, TabularEnvironment):
         return environment.digest()
     if type(environment).__module__.startswith("fast."):
@@ -75,7 +67,7 @@ def _is_plain(value: Any) -> bool:
     return all(map(_is_plain, value)) if isinstance(value, tuple) else isinstance(value, SETTING)
 
 
-def check_tables(folder: Path, environment: AbstractEnvironment[Any] | Contexts) -> None:
+def check_tables(folder: Path, environment: AbstractEnvironment[Any]) -> None:
     """Checks that a user's problem has, number by number, the tables that a run was trained on.
 
     Raises InputError if it has not: its numbers would then mean other states, or other rewards.
@@ -93,44 +85,15 @@ def check_tables(folder: Path, environment: AbstractEnvironment[Any] | Contexts)
         )
 
 
-def load_trained(config: TrainConfig) -> tuple[AbstractEnvironment[Any] | Contexts, TrainState]:
+def load_trained(config: TrainConfig) -> tuple[AbstractEnvironment[Any], TrainState]:
     """The input of a run's training and its last saved state, without enumerating anything.
 
     Call it, and use the result, inside `arithmetic`. Raises InputError if there is no checkpoint,
     or it is damaged or not finite.
     """
-    environment = config.environment_or_contexts()
+    environment = config.make_environment()
     check_tables(config.folder(), environment)
     return environment, load_checkpoint(config.folder(), _shapes(config, environment))[0]
-
-
-def in_one(
-    trained_on: AbstractEnvironment[Any] | Contexts, state: TrainState, context: str
-) -> tuple[AbstractEnvironment[Any], TrainState]:
-    """The problem and the state of a run, of a conditional problem in one of its contexts.
-
-    Raises InputError if there is no such context, or there are some and none is named.
-    """
-    number = number_of_context(trained_on, context)
-    if isinstance(trained_on, Contexts):
-        return trained_on.at(number), state.at(number)
-    return trained_on, state
-
-
-def number_of_context(environment: AbstractEnvironment[Any] | Contexts, name: str) -> int:
-    """The number of a context, by its name; 0 for no name on a problem without contexts.
-
-    Raises InputError if there is no such context, or there are some and none is named.
-    """
-    if not isinstance(environment, Contexts):
-        if name:
-            raise InputError(f"context is {name!r}, but the run has no contexts: leave it out")
-        return 0
-    if not name:
-        raise InputError(choose_one("the run", environment.names))
-    if name not in environment.names:
-        raise InputError(no_such("context", name, environment.names))
-    return environment.names.index(name)
 
 
 def load_policy(config: TrainConfig) -> Policy:
@@ -139,7 +102,7 @@ def load_policy(config: TrainConfig) -> Policy:
     Raises InputError if there is no checkpoint, or it is damaged or not finite.
     """
     with arithmetic(config.run.precision):
-        _, state = in_one(*load_trained(config), "")
+        _, state = load_trained(config)
         numbers: Policy = jax.tree.map(np.asarray, state.sampler.policy)
     kind = jnp.zeros(()).dtype
     policy: Policy = jax.tree.map(
@@ -148,7 +111,7 @@ def load_policy(config: TrainConfig) -> Policy:
     return policy
 
 
-def trainer_of(config: TrainConfig, environment: AbstractEnvironment[Any] | Contexts) -> Trainer:
+def trainer_of(config: TrainConfig, environment: AbstractEnvironment[Any]) -> Trainer:
     """The trainer of a run, with its frozen samplers in its own precision.
 
     Raises InputError if the frozen runs do not sample factors of the run's problem, each at most
@@ -165,7 +128,6 @@ def trainer_of(config: TrainConfig, environment: AbstractEnvironment[Any] | Cont
         _check_shape(folders[0], _shapes(config, environment).sampler.policy, policies[0])
     environments = tuple(other.make_environment() for other in configs)
     seen = config.make_environment(rest) if rest else environment
-    assert not isinstance(seen, Contexts)
     return make_trainer(config, seen, FrozenSamplers(policies, environments, bool(rest)))
 
 
@@ -202,7 +164,7 @@ def factors_left(config: TrainConfig, frozen: Sequence[TrainConfig]) -> tuple[in
     return rest
 
 
-def _shapes(config: TrainConfig, environment: AbstractEnvironment[Any] | Contexts) -> TrainState:
+def _shapes(config: TrainConfig, environment: AbstractEnvironment[Any]) -> TrainState:
     """The shapes of the first state of a run, which its frozen samplers do not change."""
     return make_trainer(config.with_factors(frozen=(), warm=False), environment).shapes()
 

@@ -18,7 +18,6 @@ from fast.runs.folder import create_run, load_config
 from fast.runs.frozen import (
     arithmetic,
     check_tables,
-    in_one,
     load_trained,
     tables_digest,
     trainer_of,
@@ -35,15 +34,14 @@ from reference.errors import InputError
 from reference.files import kind_of
 
 
-def load_run(config: TrainConfig, context: str = "") -> tuple[Setup, TrainState]:
-    """A run's objects and its last saved state, of a conditional problem in one of its contexts.
+def load_run(config: TrainConfig) -> tuple[Setup, TrainState]:
+    """A run's objects and its last saved state.
 
     Call it, and use the results, inside `arithmetic`. Raises InputError if the folder is not a run
-    with a checkpoint, or the run has no such context, or several and none is named.
+    with a checkpoint.
     """
-    trained_on, saved = load_trained(config)
-    _, state = in_one(trained_on, saved, context)
-    return set_up(config, trained_on).at(context), state
+    environment, state = load_trained(config)
+    return set_up(config, environment), state
 
 
 def unfinished(state: TrainState, steps: int) -> str:
@@ -64,7 +62,7 @@ def train(
     check_free(config.folder(), "train")
     with arithmetic(config.run.precision):
         setup = set_up(config)
-        folder = create_run(config, setup.initial.policy(0), tables_digest(setup.trained_on))
+        folder = create_run(config, setup.initial.policy(0), tables_digest(setup.environment))
         with removed_on_failure(folder), alone_in(folder):
             return folder, _continue(folder, setup, probe, display)
 
@@ -111,7 +109,7 @@ def resume(
         check_devices(config.run.devices)
         with arithmetic(config.run.precision):
             setup = set_up(config)
-            check_tables(folder, setup.trained_on)
+            check_tables(folder, setup.environment)
             return folder, _continue(folder, setup, probe, display)
 
 
@@ -123,7 +121,7 @@ def follow(config: TrainConfig) -> None:
     """
     check_devices(config.run.devices)
     with arithmetic(config.run.precision):
-        trainer = trainer_of(config, config.environment_or_contexts())
+        trainer = trainer_of(config, config.make_environment())
         initial = trainer.init()
         check_same(to_json(config))
         state = broadcast_from_first(initial)

@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from fast.environments.contexts import Contexts
 from fast.laws.enumeration import Floats, Precision
 from fast.laws.terminal_law import law_of, target_law
-from fast.measure.contexts import joint_report
 from fast.measure.estimates import CURVE_SAMPLES, curve_value, estimated_report, exact_terminals
 from fast.measure.expectations import drawn_expectations, features_of, summed_expectations
 from fast.measure.report import Expectation, Report
@@ -20,7 +18,6 @@ from fast.training.state import TrainState
 from reference.inspection import ONE_TERMINAL
 from reference.metrics import total_variation
 from reference.problems.base import is_ours
-from reference.problems.contexts import contexts_of
 
 # More figures for each evaluation: plain data, from a run's objects, its state and its step.
 Probe = Callable[[Setup, TrainState, int], dict[str, Any]]
@@ -40,19 +37,9 @@ class Meter:
             self._exact = exact_terminals(
                 setup.environment, setup.closed_form, CURVE_SAMPLES, setup.config.run.seed
             )
-        names = setup.contexts.names if setup.contexts else ()
-        self._contexts = {name: Meter(setup.at(name)) for name in names}
 
     def now(self, state: TrainState, step: int) -> list[float] | None:
-        """TV of each seed: exact, sampled, or of trajectories; None if unknown.
-
-        The mean over the contexts that are trained on, if there are some.
-        """
-        if (contexts := self._setup.contexts) is not None:
-            within = [*self._contexts.values()][: contexts.trained]
-            each = [meter.now(state.at(i), step) for i, meter in enumerate(within)]
-            present = [values for values in each if values is not None]
-            return np.mean(present, axis=0).tolist() if len(present) == len(each) else None
+        """TV of each seed: exact, sampled, or of trajectories; None if unknown."""
         values = [self._tv(policy, step) for policy in self._setup.policies(state)]
         measured = [value for value in values if value is not None]
         return measured if len(measured) == len(values) else None
@@ -68,11 +55,8 @@ class Meter:
     def final(self, state: TrainState) -> tuple[Report, Floats, Floats, list[str]]:
         """The report; learned and target probabilities, of all terminals or of the FCS states.
 
-        The last are the labels of all terminals, none for FCS states. With contexts, these are
-        pairs of a context, which is uniform, and a terminal.
+        The last are the labels of all terminals, none for FCS states.
         """
-        if self._setup.contexts is not None:
-            return self._jointly(state, self._setup.contexts)
         setup, run = self._setup, self._setup.config.run
         environment, enumeration = setup.environment, setup.enumeration
         policies = setup.policies(state)
@@ -80,8 +64,7 @@ class Meter:
             setup.config.loss.learned_log_z(Sampler(policy, log_z), environment)
             for policy, log_z in zip(policies, state.sampler.log_z, strict=True)
         ]
-        # A parameter of a context that was not trained on is NaN.
-        log_z = [float(x) for x in learned_log_z if x is not None and not np.isnan(x)] or None
+        log_z = [float(x) for x in learned_log_z if x is not None] or None
         if enumeration is None or self._target is None:
             report, learned, target = estimated_report(
                 policies, log_z, environment, setup.closed_form, run.seed, run.law_samples
@@ -104,28 +87,6 @@ class Meter:
         notes = (*report.notes, *hints(setup, report))
         whole = replace(report, expectations=expectations, notes=notes)
         return whole, learned, target, [*map(str, setup.labels)]
-
-    def _jointly(
-        self, state: TrainState, contexts: Contexts
-    ) -> tuple[Report, Floats, Floats, list[str]]:
-        """The result of `final` in every context, joined."""
-        reports, learned, target, labels = zip(
-            *(meter.final(state.at(i)) for i, meter in enumerate(self._contexts.values())),
-            strict=True,
-        )
-        by_name = dict(zip(contexts.names, reports, strict=True))
-        named = zip(contexts.names, labels, strict=True)
-        report = joint_report(by_name, contexts.names[contexts.trained :])
-        codes = [each.code for each in contexts_of(self._setup.config.problem()).values()]
-        if len(set(codes)) < len(codes):
-            alike = "contexts with equal features look alike to the network, and get one law"
-            report = replace(report, notes=(*report.notes, alike))
-        return (
-            report,
-            np.concatenate(learned, axis=1) / len(reports),
-            np.concatenate(target) / len(reports),
-            [f"{name}: {label}" for name, some in named for label in some],
-        )
 
     def _expectations(self, policy: Any, law: Floats) -> tuple[Expectation, ...]:
         """Expectations of the problem's features, or of network features if Z is unknown."""

@@ -6,12 +6,11 @@ from typing import Any, NamedTuple
 from fast.checking.environment import check_enumerated, check_trajectories
 from fast.dynamics.base import DynamicsOptions
 from fast.environments import AbstractEnvironment
-from fast.environments.contexts import Contexts
 from fast.laws.enumeration import Enumeration, enumerate_environment
 from fast.parts import name_of_part
 from fast.policies.backward import BackwardOptions
 from fast.runs.display import slow
-from fast.runs.frozen import number_of_context, trainer_of
+from fast.runs.frozen import trainer_of
 from fast.runs.sizes import check_sizes, check_states
 from fast.training.compose import TrainConfig
 from fast.training.state import TrainState
@@ -26,9 +25,8 @@ from reference.text import count_text
 class Setup(NamedTuple):
     """A run's objects, rebuilt from its configuration.
 
-    The environment has the reward of the whole target; that of a conditional problem is its first
-    context, and `contexts` has all, unless this is of one. A problem that is too large to enumerate
-    may have a closed form.
+    The environment has the reward of the whole target. A problem that is too large to enumerate may
+    have a closed form.
     """
 
     config: TrainConfig
@@ -37,12 +35,6 @@ class Setup(NamedTuple):
     closed_form: ClosedForm[Any] | None
     trainer: Trainer
     initial: TrainState
-    contexts: Contexts | None = None
-
-    @property
-    def trained_on(self) -> AbstractEnvironment[Any] | Contexts:
-        """The input of the training."""
-        return self.environment if self.contexts is None else self.contexts
 
     @property
     def labels(self) -> list[Any]:
@@ -50,48 +42,28 @@ class Setup(NamedTuple):
         dag = self.enumeration.dag if self.enumeration else None
         return [dag.labels[x] for x in dag.terminals] if dag else []
 
-    def at(self, name: str) -> "Setup":
-        """The objects of the run in one of its contexts, whose problem is an ordinary one.
-
-        Without contexts, the name is "", and these are the objects themselves. Raises InputError if
-        there is no such context, or there are some and none is named.
-        """
-        number = number_of_context(self.trained_on, name)
-        if self.contexts is None:
-            return self
-        config, environment = self.config.changed(context=name), self.contexts.at(number)
-        measured = _measured(config, config.restricted(), environment)
-        return Setup(config, environment, *measured, self.trainer, self.initial.at(number))
-
     def policies(self, state: TrainState) -> list[Any]:
         """The policy of each seed: a `Policy`, or one with a random latent."""
         return [state.policy(row) for row in range(self.config.run.seeds)]
 
 
-def set_up(
-    config: TrainConfig, trained_on: AbstractEnvironment[Any] | Contexts | None = None
-) -> Setup:
+def set_up(config: TrainConfig, environment: AbstractEnvironment[Any] | None = None) -> Setup:
     """Enumerates the problem if it is small enough, checks the environment against it, and starts.
 
-    The input of the training is made, unless it is given. Raises InputError if a lifted `p_B` is
+    The environment is made, unless it is given. Raises InputError if a lifted `p_B` is
     requested on a problem that is not enumerated, or the frozen runs are not on factors of this
     one.
     """
     check_states(config.task.states(), config.run.max_states)
     problem = config.restricted()
-    if trained_on is None:
-        trained_on = config.environment_or_contexts(problem)
-    if isinstance(trained_on, Contexts):
-        contexts, environment = trained_on, trained_on.at(0)
-    else:
-        contexts, environment = None, trained_on
+    if environment is None:
+        environment = config.task.make_environment(problem, config.run.max_states)
     check_sizes(config, environment)
-    # With contexts, it is measured in each of them, by itself.
-    measured = _measured(config, problem, environment) if contexts is None else (None, None)
-    trainer = trainer_of(config, trained_on)
+    measured = _measured(config, problem, environment)
+    trainer = trainer_of(config, environment)
     with slow("compiling the program that a run begins with"):
         initial = trainer.init()
-    return Setup(config, environment, *measured, trainer, initial, contexts)
+    return Setup(config, environment, *measured, trainer, initial)
 
 
 def _measured(

@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from fast.tasks.task import Task
 from reference.errors import InputError
 from reference.loading import as_problem
-from reference.problems.contexts import is_conditional
 
 if TYPE_CHECKING:
     from fast.environments import AbstractEnvironment
-    from fast.environments.contexts import Contexts
 
 
 @dataclass(frozen=True)
@@ -34,8 +32,6 @@ class CustomTask(Task):
     """MODULE:NAME of the problem; a class or function is called without arguments."""
     environment: str = ""
     """MODULE:NAME of an environment of your own: an instance, or a class with from_problem."""
-    context: str = ""
-    """One of the contexts of a conditional problem, by its name; by default all of them."""
 
     def check(self) -> None:
         """Imports nothing, as looking at a run must not execute its author's code."""
@@ -50,7 +46,7 @@ class CustomTask(Task):
                 "custom has no problem: name yours, as --problem my_module:MyProblem, or "
                 "--environment my_module:MyEnvironment"
             )
-        return as_problem(self.problem, self.context) if self.problem else None
+        return as_problem(self.problem) if self.problem else None
 
     def states(self) -> int:
         """0: unknown before the enumeration."""
@@ -70,15 +66,6 @@ class CustomTask(Task):
                 "make it one"
             )
         return TabularEnvironment.from_problem(problem, features, max_states)
-
-    def make_contexts(self, max_states: int) -> "Contexts | None":
-        """The user's environment in each context, or one set of tables for all of them."""
-        problem = self.make_problem()
-        if not is_conditional(problem):
-            return None
-        from fast.environments.contexts import Contexts
-
-        return Contexts.of(problem, lambda chosen: self.make_environment(chosen, max_states))
 
     @property
     def short_name(self) -> str:

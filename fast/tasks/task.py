@@ -15,7 +15,6 @@ from reference.arguments import check_fields
 
 if TYPE_CHECKING:
     from fast.environments import AbstractEnvironment
-    from fast.environments.contexts import Contexts
 
 
 @dataclass(frozen=True)
@@ -74,10 +73,6 @@ class Task(ABC):
     def with_copies(self, folder: Path) -> Self:
         """The task that reads the copies of these files in a run folder."""
         return replace(self, **{name: folder / self.inputs[name] for name in self.input_files})
-
-    def make_contexts(self, max_states: int) -> "Contexts | None":
-        """The environments of all contexts of a conditional problem; None of others."""
-        return None
 
     def texts(self, states: Iterable[Any]) -> list[str]:
         """States, or their texts, in the form that people read."""

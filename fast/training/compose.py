@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from fast.balance.loss import Loss
     from fast.dynamics.base import DynamicsOptions
     from fast.environments import AbstractEnvironment
-    from fast.environments.contexts import Contexts
     from fast.policies.backward import BackwardOptions
     from fast.sampling.replay import NoReplay
 
@@ -37,7 +36,6 @@ ADDED: dict[str, Any] = {
     "tv": 0.0,
     "tv_seconds": 600.0,
     "order": "any",
-    "context": "",
     "cycle": 10,
     "grown": False,
     "marks": "none",
@@ -222,14 +220,6 @@ class TrainConfig:
     ) -> "AbstractEnvironment[Any]":
         """The problem as array code, with the reward of the same factors as `restricted`."""
         return self.task.make_environment(self.restricted(factors), self.run.max_states)
-
-    def environment_or_contexts(self, problem: Any = None) -> "AbstractEnvironment[Any] | Contexts":
-        """The problem, `restricted`, as array code; of a conditional one, all of its contexts."""
-        contexts = self.task.make_contexts(self.run.max_states)
-        if contexts is not None:
-            return contexts
-        problem = self.restricted() if problem is None else problem
-        return self.task.make_environment(problem, self.run.max_states)
 
     def with_factors(self, **changes: Any) -> "TrainConfig":
         """The configuration with other options of `factors`."""

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from fast.balance.loss import Loss, RatioLoss, log_ratio
 from fast.balance.steps import evaluate
 from fast.environments import AbstractEnvironment
-from fast.policies.policy import Policy, Sampler, uniform_policy
+from fast.policies.policy import Sampler, uniform_policy
 from fast.sampling.backward import sample_backward
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.replay import Buffer, add, choose, empty_buffer
@@ -42,13 +42,6 @@ class Networks(Method):
             (policy,) = self.frozen.policies
         else:
             policy = make_policy(self.config, environment, key=self.key(seed, "policy"))
-        log_z, buffer = self.begin_beside(policy, environment, seed)
-        return Sampler(policy, log_z), buffer
-
-    def begin_beside(
-        self, policy: Policy, environment: AbstractEnvironment[Any], seed: Int[Array, ""]
-    ) -> tuple[Float[Array, ""], Buffer | None]:
-        """The best `log Z` for a uniform policy, 0 if none is learned, and an empty buffer."""
         config, log_z = self.config, jnp.zeros(())
         if config.loss.learns_log_z:
             # The best constant: `log Z` may be far from 0.
@@ -61,7 +54,7 @@ class Networks(Method):
         buffer, replay = None, config.replay
         if replay.capacity:
             buffer = empty_buffer(environment, replay.capacity, with_densities=replay.by_density)
-        return log_z, buffer
+        return Sampler(policy, log_z), buffer
 
     def learn(
         self, environment: AbstractEnvironment[Any], state: TrainState, key: PRNGKeyArray

@@ -26,9 +26,3 @@ class TrainState(NamedTuple):
         """The policy of one of the seeds, by its place."""
         # With NumPy, as JAX would compile a program for every operation.
         return jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf)[row]), self.sampler.policy)
-
-    def at(self, number: int) -> "TrainState":
-        """The sampler in one of the contexts of a problem; `log Z` is NaN in one held out."""
-        every = np.asarray(self.sampler.log_z)
-        log_z = every[:, number] if number < every.shape[1] else np.full(len(every), np.nan)
-        return TrainState(Sampler(self.sampler.policy, jnp.asarray(log_z)), (), None, self.step)

@@ -14,12 +14,10 @@ from jax import lax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from fast.environments import AbstractEnvironment
-from fast.environments.contexts import Contexts
 from fast.policies.policy import Policy, Sampler
 from fast.stochastic.training import Latents
 from fast.training.combined import FrozenSamplers
 from fast.training.compose import TrainConfig
-from fast.training.contexts import PerContext, check_contexts
 from fast.training.method import NO_SAMPLERS, Method
 from fast.training.networks import Networks
 from fast.training.processes import spanning
@@ -60,18 +58,15 @@ class Trainer(NamedTuple):
 
 def make_trainer(
     config: TrainConfig,
-    environment: AbstractEnvironment[Any] | Contexts,
+    environment: AbstractEnvironment[Any],
     frozen: FrozenSamplers = NO_SAMPLERS,
     platform: str | None = None,
 ) -> Trainer:
     """The trainer of a configuration; several seeds are trained side by side.
 
-    The environment, or the contexts of a conditional problem, has the reward of the factors without
-    a frozen sampler, and each of these as many seeds. The schedule is by default that of this
-    process's platform.
+    The environment has the reward of the factors without a frozen sampler, and each of these as
+    many seeds. The schedule is by default that of this process's platform.
     """
-    if isinstance(environment, Contexts):
-        check_contexts(config, environment)
     # Another seed or folder needs no other program, so a process traces and compiles it once.
     run = config.run
     same = dataclasses.replace(config, run=dataclasses.replace(run, seed=0, out=None))
@@ -123,15 +118,14 @@ def _programs(config: TrainConfig, platform: str) -> tuple[Any, jax.stages.Wrapp
     has_table = config.dynamics.rows_by_state > 0
     optimizer = config.optimiser.make(config.loss.log_z_learning_rate, has_table=has_table)
 
-    def method_of(environment: Any, frozen: FrozenSamplers, policies: tuple[Policy, ...]) -> Method:
-        kind = PerContext if isinstance(environment, Contexts) else method_class
-        return kind(config, dataclasses.replace(frozen, policies=policies), platform)
+    def method_of(frozen: FrozenSamplers, policies: tuple[Policy, ...]) -> Method:
+        return method_class(config, dataclasses.replace(frozen, policies=policies), platform)
 
     def init(
         environment: AbstractEnvironment[Any], frozen: FrozenSamplers, seeds: Int[Array, " seeds"]
     ) -> TrainState:
         def of_seed(seed: Int[Array, ""], policies: tuple[Policy, ...]) -> TrainState:
-            method = method_of(environment, frozen, policies)
+            method = method_of(frozen, policies)
             sampler, buffer = method.begin(environment, seed)
             parameters = eqx.filter(sampler, eqx.is_inexact_array)
             return TrainState(sampler, optimizer.init(parameters), buffer, jnp.int32(0))
@@ -149,7 +143,7 @@ def _programs(config: TrainConfig, platform: str) -> tuple[Any, jax.stages.Wrapp
         def of_seed(
             state: TrainState, seed: Int[Array, ""], policies: tuple[Policy, ...]
         ) -> tuple[TrainState, TrainInfo]:
-            method = method_of(environment, frozen, policies)
+            method = method_of(frozen, policies)
             step = partial(train_step, method, optimizer, environment, method.key(seed, "samples"))
             result: tuple[TrainState, TrainInfo] = lax.scan(step, state, None, length=steps)
             return result

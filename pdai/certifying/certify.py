@@ -219,8 +219,6 @@ def _source_of_run(
     from pdai.solving.solved import Solved
 
     run: Any = what if hasattr(what, "accept_changed") else load(folder)
-    if options.context:
-        run = load(folder, accept_changed=run.accept_changed, context=options.context)
     if isinstance(run, Solved):
         return SolvedSource(run, options)
     from pdai.certifying.runs import RunSource
@@ -241,7 +239,7 @@ def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource
         return _source_of_run(what, folder, problem, options)
     if (of := options.of) is not None:
         raise InputError(f"of is {of}, but only a run has several seeds, and {what!r} is none")
-    own = None if problem is None else as_problem(problem, options.context)
+    own = None if problem is None else as_problem(problem)
     target = Target(own, options.max_states, options.seconds)
     if isinstance(what, str | Path):
         path = Path(what)

@@ -82,8 +82,6 @@ class CertifyOptions:
     """The argument of the function: a state, a list of states, a history or a list of these."""
     gives: Gives = "probabilities"
     """The numbers in the rows of the function."""
-    context: str = ""
-    """The context of a conditional problem, or of a run on one, by its name."""
     if_independent: bool = False
     """Take samples for independent draws, untested: the report is titled so."""
     regime: Regime | None = None

@@ -23,7 +23,7 @@ from reference.certificates.statement import Line
 from reference.certificates.sums import ExactPath
 from reference.errors import InputError
 from reference.loading import name_of
-from reference.problems.base import AskedProblem, kind_of_problem
+from reference.problems.base import AskedProblem
 
 
 def checked_claim(path: str | Path, check: Callable[[str | Path], Verdict]) -> Verdict:
@@ -75,7 +75,7 @@ def samples_proof(
         )
         for x, forward, backward in paths
     ]
-    name = name_of(kind_of_problem(problem))
+    name = name_of(type(problem))
     claim = write_samples(path, samples, log_z, interval, level, problem=name)
     verdict = checked_claim(path, check_samples)
     bounds = Line("TV", claim, "bound").text()
@@ -99,7 +99,7 @@ def bare_proof(
     listed = dict.fromkeys(texts.values(), Fraction(0))
     for value, p in law.items():
         listed[texts[value]] += p
-    name = name_of(kind_of_problem(problem))
+    name = name_of(type(problem))
     low = write_bare(path, listed, (texts.get(x, OTHER) for x in samples), level, problem=name)
     bounds = Line("TV", Interval(low, 1.0), "bound").text()
     more = f"TV lies in {bounds}, if the samples are independent draws"

@@ -45,8 +45,7 @@ class RunSource(SamplerSource):
         self.setup = run.setup
         rewards = None if self.setup.enumeration is None else self.setup.enumeration.rewards
         target = Target(run.problem, options.max_states, options.seconds, rewards)
-        self.context = run.context
-        super().__init__(str(folder) + (run.context and f", context {run.context}"), target)
+        super().__init__(str(folder), target)
         self.notes = [NETWORK]
         first, seeds = self.config.run.seed, self.config.run.seeds
         if seeds > 1:
@@ -67,9 +66,7 @@ class RunSource(SamplerSource):
         made = ExactSampler(*exact_policy(self.policy, enumeration, self.target.max_states))
         law = self._law(made, file, self.config.task.short_name)
         texts = self.config.task.texts
-        # With contexts, a record of TV is a mean over them.
-        records = None if self.context else read_metrics(self.folder)
-        advice = what_now(law, enumeration, records, self.row, texts)
+        advice = what_now(law, enumeration, read_metrics(self.folder), self.row, texts)
         return law._replace(notes=[*law.notes, *advice])
 
     def walker(self) -> RowSampler:

@@ -48,7 +48,7 @@ from reference.certificates.walks import LogRewards, Sampler, Walker
 from reference.errors import InputError, TooLargeError, check_hashable, check_type, shown
 from reference.loading import name_of
 from reference.marginals import marginal
-from reference.problems.base import MAX_LOG_REWARD, exponential, kind_of_problem
+from reference.problems.base import MAX_LOG_REWARD, exponential
 from reference.problems.columns import NOTHING, UNSEEN
 from reference.user_code import called
 
@@ -213,7 +213,7 @@ class FunctionSource(SamplerSource):
     def exact(self, file: str | Path | None) -> ExactLaw:
         made = exact_sampler(self.rows, self.target.dag(), self.target.max_states)
         findings = self.rows.findings()
-        law = self._law(made, file, name_of(kind_of_problem(self.target.problem)))
+        law = self._law(made, file, name_of(type(self.target.problem)))
         return law._replace(notes=[*law.notes, *findings])
 
     def walker(self) -> Walker:

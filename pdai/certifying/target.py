@@ -21,13 +21,10 @@ from reference.dag import PointedDAG
 from reference.errors import InputError, TooLargeError, shown
 from reference.metrics import normalize
 from reference.problems.base import (
-    check_members,
     enumerate_dag,
     enumerate_rewards,
     is_ours,
-    kind_of_problem,
 )
-from reference.problems.contexts import is_conditional
 from reference.user_code import called, exact, number_or_infinite
 
 # The time limit of a search for bounds of log Z, in seconds.
@@ -51,11 +48,6 @@ class Target:
     max_states: int
     seconds: float
     known_rewards: Sequence[Fraction] | None = None
-
-    def __post_init__(self) -> None:
-        if is_conditional(self.problem):
-            # It says that a context must be chosen.
-            check_members(self.problem)
 
     def dag(self) -> PointedDAG[Any]:
         """The enumerated graph; raises TooLargeError if it is too large."""
@@ -139,7 +131,7 @@ class Target:
 
     def log_z(self) -> Interval | None:
         """An interval that contains `log Z`, in nats: the problem's, searched or summed, if any."""
-        name = kind_of_problem(self.problem).__name__
+        name = type(self.problem).__name__
         if self.is_searched:
             log_z = bound_partition(self.problem, seconds=min(SEARCH, self.seconds)).log_z
             if self.is_told:

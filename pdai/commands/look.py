@@ -33,17 +33,13 @@ class AuditRun(Accepting):
     """The folder that `pdai train` printed."""
     seed: int | None = None
     """Seed of the run; by default its first."""
-    context: str = ""
-    """The context of a run on a conditional problem, by its name."""
 
     def run(self) -> None:
         """Audits, and prints the certificate to stdout."""
         from fast.runs.audit import audit
         from pdai.show.tables import audit_table
 
-        made = audit(
-            self.run_folder, self.seed, accept_changed=self.accept_changed, context=self.context
-        )
+        made = audit(self.run_folder, self.seed, accept_changed=self.accept_changed)
         show(audit_table(made))
 
 
@@ -66,8 +62,6 @@ class SampleRun(Accepting):
     """Number of samples."""
     seed: int = 0
     """Random seed of the draw; the sampler drawn from is that of the run's first seed."""
-    context: str = ""
-    """The context of a run on a conditional problem, by its name."""
     format: Literal["lines", "csv", "json", "parquet"] = "lines"
     """Format of the samples of a run; parquet needs pyarrow."""
     out: Path | None = None
@@ -113,7 +107,7 @@ class SampleRun(Accepting):
 
         if self.out is not None:
             check_output(self.out)
-        run = load(folder, accept_changed=self.accept_changed, context=self.context)
+        run = load(folder, accept_changed=self.accept_changed)
         drawn = run.sample(self.count, seed=self.seed)
         drawn = drawn._replace(states=run.task.texts(drawn.states))
         if self.format == "lines":
@@ -140,7 +134,7 @@ class SampleRun(Accepting):
         from pdai.certifying.runs import RunSource
         from pdai.run import Run
 
-        run = Run(folder, accept_changed=self.accept_changed, context=self.context)
+        run = Run(folder, accept_changed=self.accept_changed)
         options = CertifyOptions(seed=self.seed, max_states=MAX_RATIONAL_NODES)
         kept, rejection = RunSource(run, options).target_draws(self.count)
         print(
@@ -200,8 +194,6 @@ class Inspect:
     problem: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="MODULE:NAME")]
     """The problem, whose class or function is called without arguments; the name of a task, such as
     lines; or a run folder."""
-    context: str = ""
-    """The context of a conditional problem, by its name."""
     draw: Path | None = None
     """Write a picture of the state graph to this file (up to 400 states)."""
     colour: Literal["reward", "flow"] = "reward"
@@ -220,7 +212,7 @@ class Inspect:
             check_picture(self.draw)
         is_run = Path(self.problem).is_dir()
         own = load(self.problem).problem if is_run else problem_meant(self.problem)
-        problem = as_problem(own, self.context)
+        problem = as_problem(own)
         with slow(f"enumerating {self.problem}"):
             inspection = inspect_problem(problem, self.max_nodes)
         show_rows(f"{inspection.name} breaks no rule", inspection.rows(), inspection.hint)

@@ -156,11 +156,9 @@ class _Done(NamedTuple):
 
 def _show(done: _Done) -> None:
     """Prints the final figures; exits with 1 if a goal was not reached."""
-    from pdai.show.tables import contexts_table, expectations_table, report_table
+    from pdai.show.tables import expectations_table, report_table
 
     show(report_table(done.report))
-    if (contexts := contexts_table(done.report)) is not None:
-        show(contexts)
     if (features := expectations_table(done.report)) is not None:
         show(features)
     say(f"run folder: {done.folder}\nplot: {done.folder / 'plot.png'}")

@@ -10,7 +10,6 @@ from itertools import islice
 from rich.table import Table
 from rich.text import Text
 
-from fast.measure.contexts import HELD_OUT
 from fast.measure.report import FCS_BATCHES, FCS_SIZE, MEAN_BEST, Expectation, Figures, Report
 from fast.runs.audit import Audit
 from pdai.distributed.comparison import Comparison
@@ -33,25 +32,6 @@ def report_table(report: Report) -> Table:
     _add_figures(table, report, {"learned": report.learned})
     true = [] if report.log_z is None else [f"true log Z = {report.log_z:.4f}"]
     table.caption = "; ".join([*true, *report.notes])
-    return table
-
-
-def contexts_table(report: Report) -> Table | None:
-    """The figures of each context of a conditional problem; None without contexts."""
-    if not report.contexts:
-        return None
-    table = Table(title="each context")
-    for name in ("context", "TV to the target", "untrained", "log Z, nats", "true log Z"):
-        table.add_column(name, justify="left" if name == "context" else "right")
-    for name, one in report.contexts.items():
-        held_out = " (held out)" if HELD_OUT in one.notes else ""
-        table.add_row(
-            Text(name + held_out),
-            _summary([figures.tv for figures in one.learned], 4),
-            _summary([one.uniform.tv], 4),
-            _summary([figures.log_z for figures in one.learned], 4),
-            _summary([one.log_z], 4),
-        )
     return table
 
 

@@ -35,7 +35,6 @@ from reference.problems.base import (
     enumerate_dag,
     enumerate_rewards,
     exact_reward,
-    kind_of_problem,
 )
 from reference.problems.closed_form import ClosedForm, Enclosure, stated_log_z
 from reference.text import count_text
@@ -205,7 +204,7 @@ def _by_flows(
 
 
 def _by_closed_form(task: Task, problem: ClosedForm[Any], p_b: Backward, too_large: str) -> Answer:
-    name = kind_of_problem(problem).__name__
+    name = type(problem).__name__
     log_z = stated_log_z(problem, MOST_ERROR)
     drawn = draws_of(problem, DRAWN, 0)
     states = dict.fromkeys(drawn)
@@ -236,7 +235,7 @@ def _by_closed_form(task: Task, problem: ClosedForm[Any], p_b: Backward, too_lar
 
 def _check_seeds(problem: Any, log_z: Enclosure) -> None:
     """Refuses a user's closed form whose draws depend on more than the seed, or not on it."""
-    name = kind_of_problem(problem).__name__
+    name = type(problem).__name__
     first, again, other = (draws_of(problem, SHOWING, seed) for seed in (0, 0, 1))
     if first != again:
         raise InputError(f"{name}: sample draws other states from the same seed: use seed alone")

@@ -32,7 +32,7 @@ from reference.fields.field import RATIONAL
 from reference.files import InFolder, load_arrays
 from reference.lifted import LiftedDAG
 from reference.policies import ForwardPolicy
-from reference.problems.base import AskedProblem, enumerate_dag, exact_reward, kind_of_problem
+from reference.problems.base import AskedProblem, enumerate_dag, exact_reward
 from reference.problems.closed_form import Enclosure, stated_log_z
 from reference.user_code import called
 
@@ -58,7 +58,7 @@ SAME_REWARD = 1e-12
 
 def draws_of(problem: Any, count: int, seed: int) -> list[Any]:
     """The draws of a closed form; raises InputError unless there are as many as asked for."""
-    name = kind_of_problem(problem).__name__
+    name = type(problem).__name__
     drawn = list(called(name, "sample", problem.sample, count, seed))
     if len(drawn) != count:
         raise InputError(
@@ -311,7 +311,7 @@ class Solved(InFolder):
             return enumerate_dag(self.problem, MOST_COMPARED).index
         except TooLargeError:
             raise InputError(
-                f"{kind_of_problem(self.problem).__name__} has more than {MOST_COMPARED:,} states, "
+                f"{type(self.problem).__name__} has more than {MOST_COMPARED:,} states, "
                 "and no parents(state), by which it is seen whether one is reached: give it that "
                 "method"
             ) from None

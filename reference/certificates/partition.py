@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 from reference.balance import log_float
 from reference.certificates.betting import Interval
 from reference.errors import InputError
-from reference.problems.base import AskedProblem, exponential, kind_of_problem
+from reference.problems.base import AskedProblem, exponential
 from reference.problems.closed_form import Enclosure
 from reference.user_code import Of, called, number_or_infinite
 
@@ -104,7 +104,7 @@ def bound_partition(
 
 
 def _log_bound(problem: Any, state: Hashable) -> float:
-    name = kind_of_problem(problem).__name__
+    name = type(problem).__name__
     bound = called(name, "log_mass_bound", problem.log_mass_bound, state)
     value = number_or_infinite(bound, Of("log_mass_bound", state))
     if value == math.inf:

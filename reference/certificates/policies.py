@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 from reference.certificates.rows import FLOAT32, soft_row, unit_row
 from reference.dag import PointedDAG
 from reference.errors import InputError, check_sequence, shown
-from reference.problems.base import AskedProblem, kind_of_problem
+from reference.problems.base import AskedProblem
 from reference.user_code import (
     ASKED_AGAIN,
     LONG,
@@ -260,7 +260,7 @@ class BackwardRows:
         parents = parents_of(problem) or (None if dag is None else self._in_graph)
         if parents is None:
             raise InputError(
-                f"{kind_of_problem(problem).__name__} is too large to enumerate and has no "
+                f"{type(problem).__name__} is too large to enumerate and has no "
                 "parents(state), which p_B needs: give it that method, the states one step before "
                 "(in a tree, a single one)"
             )

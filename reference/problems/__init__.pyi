@@ -10,8 +10,6 @@ from .bits import BitSequences as BitSequences
 from .closed_form import ClosedForm as ClosedForm
 from .closed_form import Enclosure as Enclosure
 from .closed_form import closed_form as closed_form
-from .contexts import InContext as InContext
-from .contexts import contexts_of as contexts_of
 from .factors import Factored as Factored
 from .factors import restrict as restrict
 from .factors import split as split

@@ -116,8 +116,6 @@ def check_members(problem: object, *, with_reward: bool = True) -> None:
     for member in ("initial", "children"):
         if not called(kind, member, lambda: hasattr(problem, member)):  # noqa: B023
             raise InputError(f"{shown(problem)}, of type {kind}, has no member {member!r}: {has}")
-    if hasattr(problem, "contexts"):
-        raise InputError(choose_one(kind, map(str, problem.contexts)))
     rules = [name for name in ("reward", "log_reward") if hasattr(problem, name)]
     if with_reward and not rules:
         raise InputError(f"{shown(problem)}, of type {kind}, has no member 'reward': {has}")
@@ -148,7 +146,7 @@ def check_inherited(problem: Any) -> None:
         InputError: if it changes the target, or a method that it may be made of, and not what is
             said of it.
     """
-    kind = kind_of_problem(problem)
+    kind = type(problem)
     ours = [base for base in kind.__mro__ if base.__module__.startswith("reference.")]
     own = {name for base in kind.__mro__ if base not in ours for name in vars(base)}
     methods = (FunctionType, property, cached_property)
@@ -167,19 +165,6 @@ def check_inherited(problem: Any) -> None:
             f"{ours[0].__name__}, for which the target is, or may be, another: define these too, "
             f"or set them to None ({kept[0]} = None)"
         )
-
-
-def choose_one(what: str, names: Iterable[str]) -> str:
-    """The message where a conditional problem, or a run on one, stands without a context."""
-    return (
-        f"{what} has the contexts {', '.join(names)}, and each has a law of its own: choose one by "
-        "its name, with --context NAME, context='NAME' or run.at('NAME')"
-    )
-
-
-def kind_of_problem(problem: Any) -> type[Any]:
-    """The class of a problem; of one in a context, the user's class and not our view of it."""
-    return type(getattr(problem, "conditional", problem))
 
 
 class Setup(NamedTuple):
@@ -273,14 +258,14 @@ def count_assignments(values: int, places: int, order: Order) -> int:
 
 def is_ours(problem: Any) -> bool:
     """True if the methods of a problem are this project's, and not a user's."""
-    return kind_of_problem(problem).__module__.startswith("reference.")
+    return type(problem).__module__.startswith("reference.")
 
 
 class AskedProblem(Generic[S]):
     """A problem of at most so many states, whose results are checked, some by a second call."""
 
     def __init__(self, problem: Any, most: int = MAX_NODES):
-        self.name, self.most = kind_of_problem(problem).__name__, most
+        self.name, self.most = type(problem).__name__, most
         self._problem = problem
 
     @property

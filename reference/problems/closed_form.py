@@ -13,7 +13,6 @@ import numpy as np
 
 from reference.errors import InputError, check_integer, check_seed, shown
 from reference.fields.field import gamma
-from reference.problems.base import kind_of_problem
 from reference.user_code import called
 
 S = TypeVar("S", bound=Hashable)
@@ -102,7 +101,7 @@ def stated_log_z(problem: ClosedForm[Any], most_error: float = math.inf) -> Encl
 
     Raises InputError if it is no enclosure, as `pdai certify` takes numbers and bounds, too.
     """
-    name = kind_of_problem(problem).__name__
+    name = type(problem).__name__
     log_z = called(name, "log_z", problem.log_z)
     if not isinstance(log_z, Enclosure) or not 0 <= log_z.error <= most_error:
         raise InputError(

@@ -17,7 +17,6 @@ from fast.dynamics.attention import Attention
 from fast.dynamics.cells import GRU, LSTM, RNN, MinGRU
 from fast.dynamics.graph_networks import EdgeScorer, GCNNetwork, TemporalGCNNetwork
 from fast.dynamics.head import WithHead
-from fast.dynamics.in_context import StartsInContext
 from fast.dynamics.linear import Linear, LinearMarkov
 from fast.dynamics.markov import Markov, Uniform
 from fast.dynamics.residual import ResidualBlock
@@ -362,24 +361,6 @@ def skip_equations(p: Skip[Any]) -> Equations:
     return Equations(initial, phi, lambda s, W: np.concatenate([read(s, W), s]))
 
 
-def in_context_equations(p: StartsInContext) -> Equations:
-    """`W_0` by one step from `W_o` on the context alone; the last entry of W says if it is over."""
-    initial, phi, read = equations_of(p.inner)
-
-    def arrived(s: Floats, W: Floats) -> tuple[Floats, Floats]:
-        context = np.concatenate([np.zeros(len(s) - p.size), s[-p.size :]])
-        if not W[-1]:
-            return context, initial + phi(context, initial)
-        return s, W[:-1].reshape(np.shape(initial))
-
-    def more(s: Floats, W: Floats) -> Floats:
-        _, now = arrived(s, W)
-        change: Floats = np.append(now + phi(s, now), 1.0) - W
-        return change
-
-    return Equations(np.append(initial, 0.0), more, lambda s, W: read(*arrived(s, W)))
-
-
 def reset_equations(p: Reset) -> Equations:
     """`y_t` after one step from `W_o`."""
     initial, phi, read = equations_of(p.inner)
@@ -410,7 +391,6 @@ EQUATIONS: dict[type, Callable[[Any], Equations]] = {
     ResidualBlock: block_equations,
     Skip: skip_equations,
     Reset: reset_equations,
-    StartsInContext: in_context_equations,
     GCNNetwork: graph_equations,
     TemporalGCNNetwork: path_equations,
     WithHead: head_equations,

@@ -29,17 +29,14 @@ OF_PDAI = ("pdai.distributed.certificates", "pdai.experiments.probes")
 ELSEWHERE = {
     "fast.balance.own": "asks losses of a user's own: tests/fast/test_outside.py",
     "fast.checking": "is the comparison itself: test_environments, tests/fast/test_checking.py",
-    "fast.dynamics.in_context": "a case of test_dynamics; used in tests/fast/test_contexts.py",
     "fast.dynamics.own": "holds parts of a user's own: tests/fast/test_outside.py",
     "fast.dynamics.recurrence": "draws initial weights",
-    "fast.environments.contexts": "stacks ordinary environments: tests/fast/test_contexts.py",
     "fast.environments.interface": "part of checking",
     "fast.laws.enumeration": "is the comparison itself: test_environments, test_laws",
     "fast.laws.exact_policy": "is the comparison itself: test_environments, test_laws",
     "fast.runs": "starts, keeps and reads runs: tests/fast/test_runs.py, test_hostile.py",
     "fast.tracing": "holds parts of a user's own: tests/fast/test_outside.py",
     "fast.training.build": "builds from a configuration: tests/fast/test_matrix.py",
-    "fast.training.contexts": "ordinary steps side by side: tests/fast/test_contexts.py",
     "fast.training.processes": "joins processes: tests/fast/test_processes.py",
     "fast.training.trainer": "hands gradients to optax: tests/fast/test_training.py",
 }

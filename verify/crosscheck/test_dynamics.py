@@ -20,7 +20,6 @@ from fast.dynamics.cells import GRU, LSTM, RNN, MinGRU
 from fast.dynamics.fast_weights import Matrix, Writes, delta_rule, linked
 from fast.dynamics.graph_networks import GCNNetwork, TemporalGCNNetwork
 from fast.dynamics.head import WithHead
-from fast.dynamics.in_context import StartsInContext
 from fast.dynamics.linear import Linear, LinearMarkov
 from fast.dynamics.markov import Markov, Uniform
 from fast.dynamics.perceptron import Perceptron
@@ -50,8 +49,6 @@ Floats = npt.NDArray[np.float64]
 FEATURES, TIME = 5, 9
 KEY = jax.random.key(1)
 OBSERVATIONS = np.random.default_rng(0).normal(size=(2, 3, TIME, FEATURES))
-# The last feature is that of a context, the same along a trajectory.
-OBSERVATIONS[..., -1] = OBSERVATIONS[..., :1, -1]
 
 # What is compared is arithmetic.
 jit = functools.partial(jax.jit, compiler_options=UNOPTIMISED)
@@ -97,8 +94,6 @@ CASES: dict[str, Callable[[], AbstractDynamics[Any]]] = {
     "block, srwm": lambda: ResidualBlock(SRWM(6, 6, TIME, key=KEY), FEATURES, key=KEY),
     "reset, block, markov": lambda: Reset(ResidualBlock(Markov(6), FEATURES, key=KEY)),
     "skip, srwm": lambda: Skip(srwm(), FEATURES),
-    "in context, skip, gru": lambda: StartsInContext(Skip(GRU(FEATURES, 6, key=KEY), FEATURES), 1),
-    "in context, srwm": lambda: StartsInContext(srwm(horizon=TIME + 1), 1),
     "reset, srwm": lambda: Reset(srwm(horizon=1)),
     "table": lambda: MarkovTable(table=jnp.eye(FEATURES), output=FEATURES),
     "lifted table": lambda: LiftedTable(table=jnp.eye(4), following=FOLLOWING, output=4),

@@ -14,17 +14,15 @@ from pdai.show.page.laws import state_tables
 from pdai.show.page.lifts import lift_picture
 from pdai.show.plotting import MOST_BARS
 from pdai.show.posterior_plots import edge_matrices
-from pdai.show.tables import contexts_table, expectations_table, report_table
+from pdai.show.tables import expectations_table, report_table
 from reference.certificates.statement import REGIMES, Certificate, Line, small
 
 
 def run_section(entry: Entry) -> Element:
     """The section of a run."""
-    contexts = contexts_table(entry.report)
     parts = [
         tag("h2", f"Run {entry.name}", id=f"run-{entry.number}"),
         _rich(entry, report_table(entry.report)),
-        *([] if contexts is None else [_rich(entry, contexts)]),
         *_features(entry),
         *_certificate(entry),
     ]
