@@ -6,6 +6,11 @@ with the fault. An import that fails or a crash does not count.
 
 python -m tests.faults
 python -m tests.faults --only test_losses --jobs 2
+
+With --claims each claim's own marked tests, which `pdai verify --claim` runs, must notice one of
+the mistakes in the files that they import; the claims that notice none are listed.
+
+python -m tests.faults --claims --only price-of
 """
 
 import argparse
@@ -20,6 +25,7 @@ import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -204,26 +210,83 @@ def attempt(fault: Fault) -> Trial:
     return Trial(fault, ending, time.perf_counter() - start)
 
 
-def chosen_faults(arguments: Any = None) -> tuple[list[Fault], int]:
-    """The faults that the command line asks for, and how many processes to run at once."""
+def faults_by_claim() -> dict[str, tuple[list[str], list[Fault]]]:
+    """The marked tests of each claim, and the faults in what their files import, own ones first."""
+    # Not above: this module is a plugin in copies, where a fault may be in what that one imports.
+    from verify.lib.ledger import marks_of_claims
+
+    tests: dict[str, list[str]] = {}
+    files: dict[str, set[str]] = {}
+    for mark in marks_of_claims():
+        tests.setdefault(mark.label, []).append(f"verify/{mark.file}::{mark.name}")
+        module = import_module(f"verify.{mark.file.removesuffix('.py').replace('/', '.')}")
+        for value in vars(module).values():
+            # The module of an object, or a module itself.
+            name = getattr(value, "__module__", getattr(value, "__name__", None))
+            file = Path(getattr(sys.modules.get(str(name)), "__file__", None) or "/")
+            if file.is_relative_to(ROOT):
+                files.setdefault(mark.label, set()).add(file.relative_to(ROOT).as_posix())
+    return {
+        claim: (
+            list(dict.fromkeys(own)),
+            sorted(
+                (fault for fault in FAULTS if fault.file in files[claim]),
+                key=lambda fault: fault.test.partition("[")[0] not in own,
+            ),
+        )
+        for claim, own in tests.items()
+    }
+
+
+def first_noticed(tests: Sequence[str], faults: Sequence[Fault]) -> Fault | None:
+    """The first fault that any of the tests, which all pass without one, sees."""
+    if faults and {*endings(tests).values()} != {"passed"}:
+        raise RuntimeError(f"these do not pass without a fault: {', '.join(tests)}")
+    seen = (fault for fault in faults if fault.by in endings(tests, fault).values())
+    return next(seen, None)
+
+
+def claims_without_notice(wanted: str, jobs: int) -> int:
+    """The number of claims, with that in their label, whose own tests notice no mistake."""
+    of_claims = {c: pair for c, pair in faults_by_claim().items() if wanted in c}
+    silent = 0
+    with ThreadPoolExecutor(jobs) as pool:
+        noticed = pool.map(lambda pair: first_noticed(*pair), of_claims.values())
+        for (claim, (_, faults)), fault in zip(of_claims.items(), noticed, strict=True):
+            silent += fault is None
+            print(f"{claim}: {fault.mistake if fault else f'NONE of {len(faults)}'}", flush=True)
+    print(f"{silent} of {len(of_claims)} claims notice no mistake in what their tests import")
+    return silent
+
+
+def options_of(arguments: Any = None) -> argparse.Namespace:
+    """The options of the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.faults",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--only", metavar="TEXT", help="faults with that in file, test or mistake")
+    parser.add_argument(
+        "--only", metavar="TEXT", default="", help="faults with that in file, test or mistake"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes at once")
+    parser.add_argument(
+        "--claims", action="store_true", help="by claims, with --only in their name"
+    )
     options = parser.parse_args(arguments)
-    wanted = options.only or ""
-    chosen = [f for f in FAULTS if wanted in f"{f.file} {f.test} {f.mistake}"]
-    if not chosen:
+    wanted = options.only
+    options.faults = [f for f in FAULTS if wanted in f"{f.file} {f.test} {f.mistake}"]
+    if not options.claims and not options.faults:
         parser.error(f"no fault has {wanted!r} in its file, its test or its mistake")
-    return chosen, options.jobs or 1
+    return options
 
 
 def main() -> int:
     """Runs the faults; 1 if one survives, or a test fails without any."""
-    faults, jobs = chosen_faults()
+    options = options_of()
+    if options.claims:
+        return 1 if claims_without_notice(options.only, options.jobs or 1) else 0
+    faults, jobs = options.faults, options.jobs or 1
     start, console = time.perf_counter(), Console()
     with ThreadPoolExecutor(jobs) as pool:
         if failing := failing_untouched(faults, pool):
