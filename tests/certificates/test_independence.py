@@ -67,6 +67,41 @@ def test_in_the_mean_of_all_orders_no_look_wins(text: str) -> None:
     assert [sum(x.expected for x in y) for y in zip(*orders, strict=True)] == pytest.approx(seen)
 
 
+@pytest.mark.catches(
+    "Each look has the whole level.",
+    "reference/certificates/independence.py",
+    "[x.log_capital - math.log(j * (j + 1)) for",
+    "[x.log_capital * j / j for",
+)
+@pytest.mark.catches(
+    "The test has the whole level of the bounds.",
+    "reference/certificates/independence.py",
+    "SHARE = 0.1",
+    "SHARE = 1.0",
+)
+def test_all_looks_share_a_tenth_of_the_level() -> None:
+    samples = [0, 0, 0, 1, 1, 0, 0, 1, 1, 1]
+    won = [math.exp(look.log_capital) for look in _looks(np.array(samples))]
+    # Of look j, 1 / (j (j + 1)), so that all of them have less than 1.
+    level = 10 / sum(x / (j * (j + 1)) for j, x in enumerate(won, 1))
+    assert [is_refused(samples, level * by) for by in (0.999, 1.001)] == [False, True]
+
+
+@pytest.mark.catches(
+    "Each of four statements about two files has the whole level.",
+    "reference/certificates/independence.py",
+    "math.log(4 / (SHARE * level))",
+    "math.log(1 / (SHARE * level))",
+)
+def test_two_files_are_refused_from_a_level_on() -> None:
+    """The level was found by bisection."""
+    random = np.random.default_rng(0)
+    draws = random.integers(400, size=600)
+    files = draws.tolist(), random.permutation(draws).tolist()
+    check_apart("x", *files, 0.0043)
+    refused("coincide", lambda: check_apart("x", *files, 0.0045))
+
+
 @pytest.mark.parametrize(
     "weights",
     [[1] * 2, [1] * 10, [1] * 1_000, [1] * 100_000, [1 / k for k in range(1, 1_001)], [99, 1]],
