@@ -29,7 +29,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "stream": ("combine", "stream_command"),
     "reproduce": ("reproduce", "Reproduce"),
     "posterior": ("posterior", "ExactPosterior"),
-    "audit": ("look", "AuditRun"),
     "certify": ("certify", "Certify"),
     "power": ("certify", "SayPower"),
     "sample": ("look", "SampleRun"),

@@ -11,13 +11,13 @@ import numpy as np
 from fast.environments import AbstractEnvironment
 from fast.laws.enumeration import Enumeration, Floats
 from fast.laws.paths import backward_paths, drawn_nodes
-from fast.laws.walk import base_log_p_b, complete_histories, policy_step, to_float64
+from fast.laws.walk import complete_histories, policy_step, to_float64
 from fast.policies.policy import AnyPolicy, Policy
 from reference.balance import log_float
 from reference.errors import TooLargeError
 from reference.fields.field import FLOAT64
-from reference.marginals import longest_path, marginal, path_sums
-from reference.policies import BackwardKernel, ForwardPolicy
+from reference.marginals import marginal
+from reference.policies import ForwardPolicy
 
 MAX_HISTORIES = 20_000_000
 # Trajectories at the end of a run, and for a training curve, where nothing can be summed.
@@ -37,17 +37,12 @@ class TerminalLaw:
         method: the method, in words.
         samples: the size of the histogram, if it is one; else 0.
         error: the expected error in TV of an estimate by backward trajectories; else 0.
-        backward_mass: `sum over tau of p_B(tau | x)` per terminal, or None if not summed.
-        log_ratio_range: the least and the largest `log( p_F(tau) / (p_B(tau|x) R(x)) )` over all
-            complete trajectories, in nats, or None if not known.
     """
 
     probabilities: Floats
     method: str
     samples: int = 0
     error: float = 0.0
-    backward_mass: Floats | None = None
-    log_ratio_range: tuple[float, float] | None = None
 
 
 def target_law(enumeration: Enumeration) -> Floats:
@@ -110,19 +105,10 @@ def exact_law(policy: Policy, enumeration: Enumeration, *, float64: bool) -> Ter
             f"{MAX_HISTORIES:,} are summed: estimate its law from samples (sampled_law)"
         )
     nodes, terminals = len(enumeration.dag.labels), list(enumeration.dag.terminals)
-    p_t, mass = np.zeros(nodes), np.zeros(nodes)
-    low, high = np.inf, -np.inf
+    p_t = np.zeros(nodes)
     for block in complete_histories(policy, enumeration, float64=float64):
         p_t += np.bincount(block.ends, np.exp(block.log_p_f), nodes)
-        mass += np.bincount(block.ends, np.exp(block.log_p_b), nodes)
-        f = block.log_ratio - block.log_reward
-        low, high = min(low, f.min()), max(high, f.max())
-    return TerminalLaw(
-        p_t[terminals],
-        f"exact, all {count:,} trajectories summed",
-        backward_mass=mass[terminals],
-        log_ratio_range=(float(low), float(high)),
-    )
+    return TerminalLaw(p_t[terminals], f"exact, all {count:,} trajectories summed")
 
 
 def _markov_law(policy: Policy, enumeration: Enumeration, *, float64: bool) -> TerminalLaw:
@@ -134,19 +120,8 @@ def _markov_law(policy: Policy, enumeration: Enumeration, *, float64: bool) -> T
     taken = enumeration.edge >= 0
     log_p_f = np.empty(len(dag.edges))
     log_p_f[enumeration.edge[taken]] = np.asarray(table, np.float64)[taken]
-    log_p_b = base_log_p_b(policy, enumeration, float64=float64)
     forward = ForwardPolicy.from_weights(dag, FLOAT64, np.exp(log_p_f).tolist())
-    kernel = BackwardKernel(dag, FLOAT64, np.exp(log_p_b).tolist())
-    terminals = list(dag.terminals)
-    difference = log_p_f - log_p_b
-    high = longest_path(dag, difference)[terminals] - enumeration.log_rewards
-    low = -longest_path(dag, -difference)[terminals] - enumeration.log_rewards
-    return TerminalLaw(
-        np.array(marginal(forward)),
-        "exact, dynamic programming over the states",
-        backward_mass=np.array(path_sums(kernel))[terminals],
-        log_ratio_range=(float(low.min()), float(high.max())),
-    )
+    return TerminalLaw(np.array(marginal(forward)), "exact, dynamic programming over the states")
 
 
 def sampled_law(

@@ -92,7 +92,7 @@ class LearnedBackward(AbstractStateBackward):
 class LiftedBackward(AbstractBackwardPolicy):
     """A soft-max of outputs of the network, which see the latent.
 
-    Its mass, which `pdai audit` reports, differs from 1; the balanced sampler then draws `x` in
+    Its mass differs from 1; the balanced sampler then draws `x` in
     proportion to `R(x)` times that mass.
     """
 

@@ -1,1 +1,1 @@
-"""Run folders: trained, resumed, audited and sampled."""
+"""Run folders: trained, resumed and sampled."""

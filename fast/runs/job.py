@@ -101,7 +101,7 @@ def resume(
                 named = shlex.quote(str(folder))
                 raise InputError(
                     f"the run {str(folder)!r} is finished ({config.optimiser.steps:,} steps): look "
-                    f"at it with `pdai audit {named}`, or train on, into a new folder, with "
+                    f"at it with `pdai certify {named}`, or train on, into a new folder, with "
                     f"`pdai train --resume {named} --steps N`, N above that"
                 )
             display.plot([folder], folder / "plot.png")

@@ -1,4 +1,4 @@
-"""`pdai audit`, `sample`, `plot`, `report`, `inspect` and `check`: looking at runs and problems."""
+"""`pdai sample`, `plot`, `report`, `inspect` and `check`: looking at runs and problems."""
 
 import sys
 from collections.abc import Iterable
@@ -18,29 +18,6 @@ from reference.errors import InputError, printable
 from reference.files import check_output, replace_file
 from reference.inspection import inspect_problem
 from reference.loading import as_problem
-
-
-@dataclass(frozen=True)
-class AuditRun(Accepting):
-    """Turn a trained run into an exact object: its law, its distance to the target, residuals.
-
-    Try:
-        pdai audit runs/lines-gru-0
-        pdai audit runs/lines-gru-0 --seed 1
-    """
-
-    run_folder: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="RUN")]
-    """The folder that `pdai train` printed."""
-    seed: int | None = None
-    """Seed of the run; by default its first."""
-
-    def run(self) -> None:
-        """Audits, and prints the certificate to stdout."""
-        from fast.runs.audit import audit
-        from pdai.show.tables import audit_table
-
-        made = audit(self.run_folder, self.seed, accept_changed=self.accept_changed)
-        show(audit_table(made))
 
 
 @dataclass(frozen=True)
@@ -129,13 +106,12 @@ class SampleRun(Accepting):
             print(sampler.draw(bits))
 
     def _draw_exactly(self, folder: Path) -> None:
-        from fast.runs.audit import MAX_RATIONAL_NODES
         from pdai.certifying.options import CertifyOptions
         from pdai.certifying.runs import RunSource
         from pdai.run import Run
 
         run = Run(folder, accept_changed=self.accept_changed)
-        options = CertifyOptions(seed=self.seed, max_states=MAX_RATIONAL_NODES)
+        options = CertifyOptions(seed=self.seed)
         kept, rejection = RunSource(run, options).target_draws(self.count)
         print(
             f"exact samples of the target: at least {rejection.rate:.4g} of all trajectories are "

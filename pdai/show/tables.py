@@ -1,20 +1,17 @@
-"""Tables printed at the end of runs and audits."""
+"""Tables printed at the end of runs."""
 
 import html
 import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from fractions import Fraction
 from itertools import islice
 
 from rich.table import Table
 from rich.text import Text
 
 from fast.measure.report import FCS_BATCHES, FCS_SIZE, MEAN_BEST, Expectation, Figures, Report
-from fast.runs.audit import Audit
 from pdai.distributed.comparison import Comparison
 from pdai.distributed.plan import DIRECT
-from reference.certificates.statement import at_most
 from reference.metrics import Estimate
 
 # The most rows in a table of expectations, and the bound of a small probability.
@@ -203,37 +200,6 @@ def _estimate(value: Estimate | float, digits: int) -> str:
 def _digits(value: float, digits: int) -> str:
     """A number with `digits` decimals, or in scientific notation if it would round to zero."""
     return f"{value:.1e}" if 0 < abs(value) < 10.0**-digits else f"{value:.{digits}f}"
-
-
-def audit_table(audit: Audit) -> Table:
-    """The results of an audit."""
-    title = f"Audit in {audit.arithmetic}" + (audit.unfinished and f"; {audit.unfinished}")
-    table = Table(title=title, show_header=False)
-    table.add_column()
-    table.add_column(justify="right")
-    least, largest = (_number(mass, 15) for mass in audit.backward_mass)
-    rows = {
-        "states of the pointed DAG": f"{audit.states:,}",
-        "complete trajectories": f"{audit.trajectories:,}",
-        "sum of p_T": _number(audit.total, 15),
-        "TV(p_T, target)": _number(audit.tv, 10),
-        "KL(target || p_T), nats": _number(audit.kl_forward, 6),
-        "KL(p_T || target), nats": _number(audit.kl_reverse, 6),
-        "mass of the backward kernel": f"{least.partition(' ')[0]} to {largest}",
-        "largest |TB residual|, nats": _number(audit.largest_residual, 6),
-        "TV bound from residuals and mass": f"{at_most(audit.certificate, 6)} (float64)",
-    }
-    for name, value in rows.items():
-        table.add_row(name, value)
-    return table
-
-
-def _number(value: Fraction | float, digits: int) -> str:
-    """A number, marked as exact or float64."""
-    if isinstance(value, Fraction):
-        whole = value.denominator == 1
-        return f"{value if whole else _digits(float(value), digits)} (exact)"
-    return f"{_digits(value, digits)} (float64)"
 
 
 def html_of(table: Table) -> str:

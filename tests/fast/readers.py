@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 import pdai
-from fast.runs.audit import audit
 from fast.runs.job import resume
 from fast.runs.records import SEAL
 from pdai.run import Run
@@ -51,7 +50,6 @@ def loaded_and(ask: Callable[[pdai.Run], Any]) -> Callable[[Path], Any]:
 
 # What the folder of a run is asked.
 LOOKS: dict[str, Callable[[Path], Any]] = {
-    "audit": lambda run: audit(run).tv,
     "certify": lambda run: pdai.certify(run).tv,
     "sample": lambda run: [list(part) for part in Run(run).sample(20)],
     "plot": lambda run: plot_runs([run], run.parent / "drawn.png"),

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 import pdai
-from fast.runs.audit import audit
 from fast.runs.checkpoints import load_checkpoint, save_checkpoint
 from fast.runs.folder import load_config
 from fast.runs.frozen import load_policy
@@ -118,7 +117,7 @@ def test_a_file_of_another_run_in_an_unfinished_one_is_refused_by_name(
 ) -> None:
     # Whoever mixes two runs has two that began at one time, on one machine.
     shutil.copy(trained / "b" / name, unfinished(run) / name)
-    looks = ["resume"] if name == "metrics.jsonl" else ["resume", "audit", "sample"]
+    looks = ["resume"] if name == "metrics.jsonl" else ["resume", "certify", "sample"]
     for look in looks:
         with pytest.raises(InputError, match=message):
             ANSWERS[look](run)
@@ -159,12 +158,12 @@ def test_a_file_that_is_no_longer_of_its_kind_is_refused(run: Path, tmp_path: Pa
         if content is not None:
             (run / name).write_bytes(content)
         with pytest.raises(InputError, match=message):
-            audit(run)
+            pdai.certify(run)
         (run / name).write_bytes(whole[name])
-    audit(run)
+    pdai.certify(run)
     assert "is not finished" in answer("plot", "run", cwd=tmp_path, expect=2).stderr
     (tmp_path / "empty").mkdir()
-    refused = answer("audit", "empty", cwd=tmp_path, expect=2).stderr
+    refused = answer("certify", "empty", cwd=tmp_path, expect=2).stderr
     assert refused.startswith("pdai: ")
     assert "is not a run folder" in refused
 
@@ -203,7 +202,7 @@ def test_parameters_that_are_no_numbers_are_refused_by_every_command(
     state = state._replace(sampler=jax.tree.unflatten(structure, leaves))
     # With a right checksum.
     save_checkpoint(run, state, 0.0)
-    looks = [ANSWERS[name] for name in ("audit", "sample", "resume")]
+    looks = [ANSWERS[name] for name in ("certify", "sample", "resume")]
     for look in [lambda run: load_policy(load_config(run)), *looks]:
         with pytest.raises(
             InputError,
@@ -216,7 +215,7 @@ def test_a_run_of_before_there_were_seals_is_read(tmp_path: Path, trained: Path)
     old = tmp_path / "old"
     shutil.unpack_archive(Path(__file__).parents[1] / "run_of_0_2_0.zip", old)
     read = {name: look(old) for name, look in LOOKS.items()}
-    assert pdai.load(old).report.learned[0].tv.mean == pytest.approx(float(read["audit"]))
+    assert pdai.load(old).report.learned[0].tv.mean == pytest.approx(float(read["certify"]))
     assert [len(read[name]) for name in ("law", "metrics")] == [2, 2]
     resume(old, display=QUIET)
     assert (old / "plot.png").exists()
@@ -227,25 +226,25 @@ def test_a_run_of_before_there_were_seals_is_read(tmp_path: Path, trained: Path)
         read_report(old)
     shutil.copy(trained / "b" / "meta.json", old / "meta.json")
     with pytest.raises(InputError, match=r"meta.json was changed since checkpoint.eqx"):
-        audit(old)
+        pdai.certify(old)
 
 
 def test_a_folder_of_another_command_is_told_from_what_is_asked_for(tmp_path: Path) -> None:
     (tmp_path / "plan.json").touch()
     message = r"has no config.json, as it is an experiment of `pdai distribute` or `pdai stream`, "
-    for look in (audit, resume):
+    for look in (pdai.certify, resume):
         with pytest.raises(InputError, match=message + "whose runs are the folders in it"):
             look(tmp_path)
     (tmp_path / "rounds.json").touch()
     (tmp_path / "plan.json").unlink()
     with pytest.raises(InputError, match="experiment of `pdai train --tv`, whose runs are the"):
-        audit(tmp_path)
+        pdai.certify(tmp_path)
     (tmp_path / "posterior.json").touch()
     (tmp_path / "rounds.json").unlink()
     with pytest.raises(
         InputError, match=r"answer of `pdai posterior`, .* `pdai posterior --draws`"
     ):
-        audit(tmp_path)
+        pdai.certify(tmp_path)
     with pytest.raises(InputError, match="does not exist, so it is not a run folder of `pdai dist"):
         read_json(tmp_path / "runs" / "plan.json")
     with pytest.raises(InputError, match="not a run folder of `pdai train`: give the folder"):
@@ -256,7 +255,7 @@ def test_samplers_and_clients_are_in_the_folder_itself(run: Path, tmp_path: Path
     config = configure("sets", loss="log_variance", parts=2, frozen=(Path("../../b"),))
     write_json(unfinished(run) / "config.json", to_json(config))
     with pytest.raises(InputError, match=r"asks samplers in \['\.\./\.\./b'\], but those .* own"):
-        audit(run)
+        pdai.certify(run)
     plan = Distributed(configure("sets", out=tmp_path / "plan"), clients=2)
     plan.folder().mkdir()
     write_json(plan.folder() / "plan.json", plan.to_json())
@@ -283,6 +282,6 @@ def test_looking_at_a_run_imports_no_module_that_it_names(
     answer("plot", "run", cwd=tmp_path)
     assert not (tmp_path / "ran").exists()
     # What needs the problem does import it.
-    answer("audit", "run", cwd=tmp_path, expect=2)
+    answer("certify", "run", cwd=tmp_path, expect=2)
     assert (tmp_path / "ran").exists()
     monkeypatch.delitem(sys.modules, "evil")

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import pdai
-from fast.runs.audit import audit
 from fast.runs.folder import is_markovian, load_config
 from fast.runs.frozen import arithmetic
 from fast.runs.identity import changed_parts
@@ -44,7 +43,6 @@ def test_a_run_whose_source_was_edited_is_not_loaded(kind: str, project: Project
 
 
 LOOKS: dict[str, Callable[[Path], Any]] = {
-    "audit": audit,
     "certify": pdai.certify,
     "sample": lambda run: Run(run).sample(2),
     "sample exactly": lambda run: RunSource(Run(run), CertifyOptions()).target_draws(2),
@@ -91,7 +89,7 @@ def test_an_edit_that_is_accepted_is_said_in_whatever_is_printed(
     unfinished = Path(shutil.copytree(project.run, tmp_path / "cut"))
     (unfinished / SEAL).unlink()
     with project.edited("constant of a loss"):
-        for line in ("audit run", "certify run", "sample run", f"train --resume {unfinished}",
+        for line in ("certify run", "sample run", f"train --resume {unfinished}",
                      "report run"):  # fmt: skip
             done = answer(*line.split(), "--accept-changed", cwd=project.folder)
             assert f"{part}; what follows is of the code as it is now" in done.stderr

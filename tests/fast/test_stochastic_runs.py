@@ -11,7 +11,6 @@ import pytest
 
 import pdai
 from fast.environments import make_environment
-from fast.runs.audit import audit
 from fast.runs.display import SILENT
 from fast.runs.job import train
 from fast.stochastic.densities import Normal
@@ -47,7 +46,7 @@ def test_a_run_is_sampled_and_looked_at_and_not_summed(tmp_path: Path) -> None:
     bound = (drawn.log_reward + drawn.log_p_b - drawn.log_p_f).mean()
     assert bound < (run.report.log_z or 0) + 0.05
     with pytest.raises(InputError, match="has a random latent, whose trajectories cannot be"):
-        audit(folder)
+        pdai.certify(folder)
     with pytest.raises(InputError, match="trajectory of states is an integral over latents"):
         run.log_prob(trajectories=[["p0", "q0"]])
     with pytest.raises(InputError, match="has dynamics gaussian: samplers are combined along"):

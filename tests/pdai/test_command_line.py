@@ -297,7 +297,7 @@ def test_programs_are_kept_where_there_is_a_place_for_them(
 
 
 def test_help_is_there_and_says_what_a_kill_loses_and_what_a_table_holds(tmp_path: Path) -> None:
-    for of in ([], ["train"], ["train", "grid"], ["audit"], ["plot"], ["verify"]):
+    for of in ([], ["train"], ["train", "grid"], ["certify"], ["plot"], ["verify"]):
         assert "usage: pdai" in answer(*of, "--help", cwd=tmp_path).stdout
     everything = answer("train", "pho4", "--help-all", cwd=tmp_path).stdout
     shown = " ".join(everything.replace("│", " ").split())

@@ -24,7 +24,6 @@ from fast.environments.grid import GridState
 from fast.laws.enumeration import enumerate_environment
 from fast.laws.terminal_law import target_law
 from fast.measure.report import Expectation, Figures, Report
-from fast.runs.audit import Audit
 from fast.runs.meter import hints
 from fast.runs.setup import set_up
 from fast.training.compose import configure
@@ -36,7 +35,7 @@ from pdai.show.edge_picture import edge_panel
 from pdai.show.posterior_plots import draw_posterior
 from pdai.show.progress import Bar
 from pdai.show.stored import loss_label
-from pdai.show.tables import audit_table, expectations_table, report_table
+from pdai.show.tables import expectations_table, report_table
 from reference import pointed_dag
 from reference.certificates.exact import ExactLaw, law_beside_target
 from reference.dag import PointedDAG
@@ -46,19 +45,6 @@ from reference.metrics import Estimate
 from reference.problems import Grid, Lines, StructureLearning, enumerate_dag
 from reference.problems.presets import MINIMAL
 from tests import made_up_runs
-
-
-def test_a_certificate_counts_the_masses_of_p_b() -> None:
-    # residual-tv-bound: with masses 2 and 1 no residual is left and TV is 1/6.
-    facts: dict[str, Any] = {
-        "arithmetic": "float64", "states": 4, "trajectories": 3, "total": 1.0, "tv": 1 / 6,
-        "kl_forward": 0.1, "kl_reverse": 0.1, "largest_residual": 0.0, "oscillation": 0.0,
-    }  # fmt: skip
-    bent = Audit(**facts, backward_mass=(1.0, 2.0))
-    assert 1 / 6 <= bent.certificate == math.tanh(math.log(2) / 4)
-    # 0.1715728..., rounded up.
-    assert "0.171573 (float64)" in printed(audit_table(bent))
-    assert Audit(**facts, backward_mass=(Fraction(1), Fraction(1))).certificate == 0
 
 
 def printed(table: Any) -> str:

@@ -401,7 +401,6 @@ def test_a_folder_is_never_overwritten_and_not_trained(tmp_path: Path) -> None:
     for line, words in {
         "solve lines --out run": "nothing is overwritten",
         "train --resume run": "`pdai solve`",
-        "audit run": "`pdai solve`",
     }.items():
         assert words in answer(*line.split(), cwd=tmp_path, expect=2).stderr
     (run.folder / "report.json").unlink()

@@ -291,27 +291,20 @@ def test_sampler_draws_from_its_exact_marginal(sampled: Sampled) -> None:
 @pytest.mark.catches(
     "The probabilities of trajectories are accumulated in float32.",
     "fast/laws/terminal_law.py",
-    "p_t, mass = np.zeros(nodes), np.zeros(nodes)",
-    "p_t, mass = np.zeros(nodes, np.float32), np.zeros(nodes, np.float32)",
+    "p_t = np.zeros(nodes)",
+    "p_t = np.zeros(nodes, np.float32)",
 )
 @pytest.mark.crosscheck("fast.laws.terminal_law.exact_law", "fast.dynamics.head.WithHead")
 def test_law_in_floats_equals_the_exact_one(sampled: Sampled) -> None:
     instance, policy, sampler, p_t = sampled.exact
-    forward, kernel = sampler.forward, sampler.backward
+    kernel = sampler.backward
     assert isinstance(policy.network, WithHead)
     assert sum(p_t) == 1
     assert set(mass(kernel)) == {1}
-    rewards = instance.enumeration.rewards
-    residuals = [delta for _, delta in log_tb_residuals(forward, kernel, rewards, 0.0)]
     # float64: relative rounding of the network; float32 likewise, with logits up to about 30.
     for float64, tolerance in ((True, 1e-12), (False, 2e-4)):
         law = exact_law(policy, instance.enumeration, float64=float64)
         assert law.probabilities == pytest.approx(np.array(p_t, float), rel=tolerance, abs=0)
-        assert law.backward_mass == pytest.approx(1, abs=1e-12)
-        assert law.log_ratio_range is not None
-        assert law.log_ratio_range == pytest.approx(
-            (min(residuals), max(residuals)), abs=tolerance * 50
-        )
 
 
 @pytest.mark.catches(
