@@ -92,6 +92,7 @@ def test_all_looks_share_a_tenth_of_the_level() -> None:
     "reference/certificates/independence.py",
     "math.log(4 / (SHARE * level))",
     "math.log(1 / (SHARE * level))",
+    by="refusal",
 )
 def test_two_files_are_refused_from_a_level_on() -> None:
     """The level was found by bisection."""
