@@ -114,10 +114,11 @@ def fitted(
     width = min((low, high), key=lambda w: abs(count(w) - budget))
     nearest = count(width)
     if abs(nearest - budget) > 0.05 * budget:
+        fix = "ask for a number within 5 % of that, or more, or for a smaller --latent-size"
         raise InputError(
             f"parameters is {budget:,}, but the {name_of_part('dynamics', dynamics)} policy "
-            f"nearest to it has {nearest:,}: ask for a number within 5 % of that, or more, or for "
-            "a smaller --latent-size"
+            f"nearest to it has {nearest:,}: "
+            + (fix if two > one else "it ignores its width, so take `width` out of its __init__")
         )
     return build(width)
 

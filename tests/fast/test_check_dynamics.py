@@ -167,3 +167,15 @@ def test_without_a_state_of_two_histories_memory_is_not_judged() -> None:
 @pytest.mark.parametrize("make", [MinGRU, Attention])
 def test_networks_of_ones_own_pass_their_check(make: Any) -> None:
     assert pdai.check(make).rows()
+
+
+class Deaf(Linear):
+    """A network of one size, whatever width it is asked for."""
+
+    def __init__(self, features: int, size: int, *, width: int, key: Any):
+        super().__init__(features, size, key=key)
+
+
+def test_control_a_network_that_ignores_its_width_is_told_to_take_it_out() -> None:
+    with pytest.raises(InputError, match="it ignores its width, so take `width` out of its __init"):
+        pdai.check(Deaf)
