@@ -55,10 +55,10 @@ def check(
     kind = part if isinstance(part, type) else type(part)
     if issubclass(kind, Loss):
         return check_loss(build(kind, {}, "") if part is kind else part, **options)
-    if "seconds" in options:
+    for name in {"seconds", "thorough"} & {*options}:
         raise InputError(
-            f"seconds is {options['seconds']}, but only the search of a loss takes long, and "
-            f"{what!r} is none: leave it out"
+            f"{name} is {options[name]}, but only the search of a loss takes long, and {what!r} is "
+            "none: leave it out"
         )
     if issubclass(kind, AbstractDynamics):
         return _check_network(part, problem or USUAL, options)

@@ -7,10 +7,6 @@ python -m examples.losses --write      # also writes the page and the counterexa
 
 import argparse
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-import jax
 
 from examples.losses.judging import Finding, Judged, collected, judged
 from examples.losses.page import PAGE, as_json, page, slug
@@ -40,17 +36,6 @@ def written(each: Judged, findings: dict[str, Finding]) -> None:
             (FOLDER / slug(each.name, case.when)).write_text(as_json(case, example))
 
 
-@contextmanager
-def compiled_in_haste() -> Iterator[None]:
-    """Most of the time is that of the compiler, which here leaves out what makes programs fast."""
-    before = jax.config.read("jax_disable_most_optimizations")
-    jax.config.update("jax_disable_most_optimizations", True)
-    try:
-        yield
-    finally:
-        jax.config.update("jax_disable_most_optimizations", before)
-
-
 def main(arguments: list[str]) -> int:
     """The exit status of a run."""
     parser = argparse.ArgumentParser(prog="python -m examples.losses", description=__doc__)
@@ -60,8 +45,7 @@ def main(arguments: list[str]) -> int:
     losses = {name: each for name, each in collected().items() if options.only in name}
     faults = []
     for name, each in losses.items():
-        with compiled_in_haste():
-            findings, wrong = compared(each, explain=options.write)
+        findings, wrong = compared(each, explain=options.write)
         faults += wrong
         if options.write:
             written(each, findings)

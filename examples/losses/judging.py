@@ -18,12 +18,12 @@ from scipy.special import softmax
 import examples.losses
 from examples.losses.graphs import GRAPHS
 from fast.balance.loss import Loss, TrajectoryLoss
-from fast.balance.steps import Steps
+from fast.balance.steps import Steps, evaluate
 from fast.checking.counterexamples import Counterexample, at_rows, counterexample
-from fast.checking.expected_loss import batch_loss, path_law, take
+from fast.checking.expected_loss import batch_loss, take
 from fast.checking.instances import Instance, all_trajectories
-from fast.checking.landscape import Landscape
-from fast.checking.loss import BALANCED, STATIONARY
+from fast.checking.landscape import HASTE, STATIONARY, Landscape
+from fast.checking.loss import BALANCED
 from fast.checking.search import SPURIOUS, clearest, search
 from fast.checking.tabular_policy import BackwardKind
 
@@ -190,7 +190,7 @@ def judged(case: Case, *, explain: bool = True) -> Finding:
 
 
 def _by_search(landscape: Landscape, explain: bool) -> Finding:
-    """Wrong if a minimum has another law; undecided if none is balanced, or none was reached."""
+    """Wrong if a minimum has another law; undecided if none is balanced, or few are reached."""
     minima = search(landscape, STARTS, seed=0)
     worst = max((each.distance for each in minima if each.has_no_loss), default=float("inf"))
     clear = clearest(landscape, minima)
@@ -199,8 +199,9 @@ def _by_search(landscape: Landscape, explain: bool) -> Finding:
     # A law may be had by other trajectories than those of a uniform p_B, with a lower loss.
     least = landscape.floor + min(0.0, *(each.loss for each in minima))
     balanced = least <= BALANCED or landscape.slope <= STATIONARY
-    reached = any(each.has_no_loss for each in minima)
-    return Finding("right" if balanced and reached else "undecided", worst)
+    reached = 2 * sum(each.has_no_loss for each in minima) >= len(minima)
+    right = balanced and reached and not any(each.is_stuck for each in minima)
+    return Finding("right" if right else "undecided", worst)
 
 
 def _by_descent(landscape: Landscape, case: Case) -> Finding:
@@ -227,7 +228,7 @@ def _ends(landscape: Landscape, case: Case, starts: Floats) -> tuple[Floats, Flo
 
     def weights(vector: Any) -> Any:
         policy = landscape.sampler(vector).policy
-        own = path_law(policy, graph.environment, everything)
+        own = jnp.exp(evaluate(policy, graph.environment, everything).log_p_f.sum(-1))
         law = own if case.draws == "policy" else jnp.full(count, 1 / count)
         return law[rows].prod(1)
 
@@ -253,7 +254,7 @@ def _ends(landscape: Landscape, case: Case, starts: Floats) -> tuple[Floats, Flo
         vector, slope, _ = lax.while_loop(goes_on, step, state)
         return vector, jnp.abs(slope).max() <= FLAT
 
-    vectors, flat = jax.jit(jax.vmap(end))(jnp.asarray(starts))
+    vectors, flat = jax.jit(jax.vmap(end), compiler_options=HASTE)(jnp.asarray(starts))
     return np.asarray(vectors), np.asarray(flat)
 
 

@@ -2,21 +2,19 @@
 
 from collections.abc import Callable
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import numpy.typing as npt
-from jax import lax
 from jaxtyping import Array, Float, Int
 
 from fast.balance.loss import Loss, PolicyLoss, TrajectoryLoss
 from fast.balance.own import context_of, penalties_of, value_of
 from fast.balance.steps import evaluate
 from fast.environments import AbstractEnvironment
-from fast.policies.policy import Policy, Sampler
+from fast.policies.policy import Sampler
 from fast.sampling.trajectories import Cached, Trajectories
 from fast.training.step import Batch, loss_and_gradient
 from reference.errors import InputError
@@ -28,27 +26,18 @@ MOST_BATCHES = 512
 KEYS = 4
 
 
-class Batches(NamedTuple):
-    """Batches of trajectories, by their numbers, and the probability of each."""
-
-    rows: Int[Array, "batches batch"]
-    weights: Float[Array, " batches"]
-
-
-def all_batches(law: npt.NDArray[np.float64], size: int) -> Batches:
-    """Every ordered batch of independent draws from a law; if these are too many, 32 of them.
+def all_batches(count: int, size: int) -> Int[Array, "batches batch"]:
+    """Every ordered batch of trajectories, by their numbers; if these are too many, 32 of them.
 
     The first of the 32 holds every trajectory, so that a loss is zero only if it is zero on all;
-    the others are drawn uniformly. They have equal weights. The law has shape (trajectories,).
+    the others are drawn uniformly.
     """
-    count = len(law)
     if count**size <= MOST_BATCHES:
-        rows = np.array(list(product(range(count), repeat=size)))
-        return Batches(jnp.asarray(rows), jnp.asarray(law[rows].prod(1)))
+        return jnp.asarray(list(product(range(count), repeat=size)))
     length = max(size, count)
     first = np.resize(np.arange(count), length)
     drawn = np.random.default_rng(0).integers(count, size=(31, length))
-    return Batches(jnp.asarray(np.vstack([first, drawn])), jnp.full(32, 1 / 32))
+    return jnp.asarray(np.vstack([first, drawn]))
 
 
 def batch_loss(
@@ -76,20 +65,18 @@ def batch_loss(
 
 
 def expected_loss(
-    loss: Loss, environment: AbstractEnvironment[Any], trajectories: Trajectories, batches: Batches
-) -> Callable[[Sampler], Float[Array, ""]]:
-    """The mean loss over batches with fixed probabilities, as a function of the sampler."""
+    loss: Loss, environment: AbstractEnvironment[Any], trajectories: Trajectories, batches: Array
+) -> Callable[[Sampler], tuple[Float[Array, ""], Float[Array, ""]]]:
+    """The mean loss over batches, and the largest one without its sign, by the sampler."""
     keys = jax.random.split(jax.random.key(0), KEYS)
 
     def of_batch(sampler: Sampler, rows: Array) -> Array:
         batch = take(trajectories, rows)
-        values = jax.vmap(lambda key: batch_loss(loss, environment, sampler, batch, key))(keys)
-        return jnp.mean(values)
+        return jax.vmap(lambda key: batch_loss(loss, environment, sampler, batch, key))(keys)
 
-    def expected(sampler: Sampler) -> Array:
-        values = jax.vmap(of_batch, (None, 0))(sampler, batches.rows)
-        # The loss of a batch of probability zero may be infinite.
-        return jnp.sum(jnp.where(batches.weights > 0, batches.weights * values, 0.0))
+    def expected(sampler: Sampler) -> tuple[Array, Array]:
+        values = jax.vmap(of_batch, (None, 0))(sampler, batches)
+        return jnp.mean(values), jnp.max(jnp.abs(values))
 
     return expected
 
@@ -98,32 +85,29 @@ def training_gradient(
     loss: Loss,
     environment: AbstractEnvironment[Any],
     trajectories: Trajectories,
-    batches: Batches,
+    batches: Array,
     *,
     cached: bool,
 ) -> Callable[[Sampler], Sampler]:
     """The mean over batches of the gradient of training, as a function of the sampler.
 
-    With `cached`, the loss gets the values that forward sampling caches.
+    With `cached`, the loss gets the values that forward sampling caches, as on policy.
     """
     keys = jax.random.split(jax.random.key(0), KEYS)
 
     def of_batch(sampler: Sampler, rows: Array) -> Sampler:
         batch = take(trajectories, rows)
         cache = None
-        if cached and loss.reads_cache:
+        if cached:
             cache = Cached(evaluate(sampler.policy, environment, batch).log_p_f)
-        by_key = lax.map(
-            lambda key: loss_and_gradient(loss, environment, sampler, Batch(batch, cache), key).by,
-            keys,
-        )
-        return jax.tree.map(lambda leaf: jnp.mean(leaf, 0), by_key)  # type: ignore[no-any-return]
+        by: Sampler = jax.vmap(
+            lambda key: loss_and_gradient(loss, environment, sampler, Batch(batch, cache), key).by
+        )(keys)
+        return by
 
     def mean(sampler: Sampler) -> Sampler:
-        gradients = lax.map(lambda rows: of_batch(sampler, rows), batches.rows)
-        return jax.tree.map(  # type: ignore[no-any-return]
-            lambda leaf: jnp.tensordot(batches.weights, leaf, 1), gradients
-        )
+        by = jax.vmap(of_batch, (None, 0))(sampler, batches)
+        return jax.tree.map(lambda leaf: jnp.mean(leaf, (0, 1)), by)  # type: ignore[no-any-return]
 
     return mean
 
@@ -131,13 +115,6 @@ def training_gradient(
 def take(trajectories: Trajectories, rows: Int[Array, " batch"]) -> Trajectories:
     """Trajectories by their numbers."""
     return jax.tree.map(lambda leaf: leaf[rows], trajectories)  # type: ignore[no-any-return]
-
-
-def path_law(
-    policy: Policy, environment: AbstractEnvironment[Any], trajectories: Trajectories
-) -> Float[Array, " trajectories"]:
-    """`p_F(tau)` of every trajectory."""
-    return jnp.exp(evaluate(policy, environment, trajectories).log_p_f.sum(-1))
 
 
 def learned(sampler: Sampler) -> Sampler:

@@ -10,8 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from fast.environments.tabular import TabularEnvironment
-from fast.laws.paths import as_batch
+from fast.environments.tabular import NodeState, TabularEnvironment
 from fast.sampling.trajectories import Trajectories
 from reference.balance import log_float
 from reference.errors import InputError
@@ -103,9 +102,20 @@ def make_instance(
 
 def all_trajectories(instance: Instance) -> Trajectories:
     """Every complete trajectory, in the order of `dag.trajectories()` of the base, as a batch."""
-    dag = instance.lifted.base
-    nodes = ([0, *(dag.edges[edge][1] for edge in tau)] for tau in dag.trajectories())
-    return as_batch(instance.environment, [[dag.labels[v] for v in path] for path in nodes])
+    dag, horizon = instance.lifted.base, instance.environment.horizon
+    taus = list(dag.trajectories())
+    active = np.arange(horizon) < np.array([len(tau) for tau in taus])[:, None]
+    edges = np.array([[*tau, *[tau[-1]] * (horizon - len(tau))] for tau in taus])
+    before, after = np.array(dag.edges)[edges].transpose(2, 0, 1)
+    actions = edges - np.array([row.start for row in dag.out_edges])[before]
+    final = after[:, -1]
+    return Trajectories(
+        NodeState(jnp.asarray(np.insert(after, 0, 0, 1), jnp.int32)),
+        jnp.asarray(np.where(active, actions, 0), jnp.int32),
+        jnp.asarray(active),
+        NodeState(jnp.asarray(final, jnp.int32)),
+        jnp.asarray(np.asarray(instance.environment.log_rewards)[final]),
+    )
 
 
 def written(rows: str, **rewards: int) -> WrittenProblem:
@@ -137,25 +147,24 @@ STOPS = written("o: p a b, a: q c, b: r c, c: s", p=1, q=2, r=3, s=4)
 
 
 def small_instances() -> tuple[Instance, ...]:
-    """The instances for every loss, the smallest first.
+    """The instances for every loss, those first that tell most losses apart.
 
     A tree, states with several parents, and paths of different lengths; without memory, with some,
     and with the full history; and two presets.
     """
     knows_a: Additive[str] = Additive(lambda state, latent: int(state == "a"))
-    instances = [
+    return (
         make_instance("two lengths", UNEQUAL),
         make_instance("triangle", TRIANGLE),
         make_instance("tree", TREE),
-        make_instance("crossing", CROSSING),
-        make_instance("diamond", DIAMOND),
         make_instance("diamond with an exit, history", EXIT, History()),
         make_instance("diamond with a shortcut, history", SHORTCUT, History()),
         make_instance("two storeys, some memory", TWO_STOREYS, knows_a),
+        make_instance("diamond", DIAMOND),
+        make_instance("crossing", CROSSING),
         make_instance("graphs, history", EdgeAddition.minimal(), History()),
         make_instance("lines", Lines.minimal()),
-    ]
-    return tuple(sorted(instances, key=lambda instance: len(instance.lifted.dag.edges)))
+    )
 
 
 def stop_instances() -> tuple[Instance, ...]:

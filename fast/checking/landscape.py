@@ -21,11 +21,21 @@ from fast.policies.policy import Sampler
 # Steps of a search, and of Newton's method, which doubles the digits at each step.
 SEARCH_STEPS, NEWTON_STEPS = 500, 8
 
+# Compiler options that leave out what makes programs fast: most of the time is the compiler's.
+HASTE: dict[str, bool | int | str] = {
+    "xla_backend_optimization_level": 0,
+    "xla_llvm_disable_expensive_passes": True,
+}
+
+# A search ends where no entry of the gradient is larger.
+ENDED = 1e-8
+
 # Eigenvalues up to this, relative to the largest, are directions in which a loss is flat.
 FLAT = 1e-9
 
-# A loss below this is zero up to rounding: squares of sums of logarithms.
-ROUNDED = 1e-20
+# A loss below this is zero up to rounding: squares of sums of logarithms. A gradient below this is:
+# residuals add up a dozen logarithms of a few nats, and carry 1e-14.
+ROUNDED, STATIONARY = 1e-20, 1e-9
 
 
 class Row(NamedTuple):
@@ -51,28 +61,32 @@ class Landscape:
             zero there, as it may define flows otherwise, these are the flows of least loss.
         floor: the loss of the balanced policy.
         slope: the largest entry of the gradient at the balanced policy.
+        largest: the largest loss of a batch at the balanced policy, without its sign.
+        everything: every trajectory.
+        batches: the batches over which the loss is a mean, by the numbers of their trajectories.
         rows: the rows with several actions or parents.
     """
 
     def __init__(self, loss: Loss, instance: Instance, backward: BackwardKind):
         """Compiles the loss and its gradient."""
         self.instance = instance
-        count = instance.lifted.base.trajectory_count
-        batches = all_batches(np.full(count, 1 / count), max(2, loss.least_batch))
-        expected = expected_loss(loss, instance.environment, all_trajectories(instance), batches)
+        self.everything = all_trajectories(instance)
+        self.batches = all_batches(len(self.everything.active), max(2, loss.least_batch))
+        expected = expected_loss(loss, instance.environment, self.everything, self.batches)
         sampler = balanced_sampler(loss, instance, backward)
         self._rest = eqx.filter(sampler, eqx.is_inexact_array, inverse=True)
         flat, self._unravel = ravel_pytree(learned(sampler))
 
-        def of(vector: jax.Array) -> jax.Array:
+        def of(vector: jax.Array) -> tuple[jax.Array, jax.Array]:
             return expected(self._combined(vector))
 
-        self._graded = jax.jit(jax.value_and_grad(of))
-        self._curved = jax.jit(jax.hessian(of))
+        self._graded = jax.jit(jax.value_and_grad(of, has_aux=True), compiler_options=HASTE)
+        self._curved = jax.jit(jax.hessian(lambda vector: of(vector)[0]), compiler_options=HASTE)
         self.rows = tuple(_rows(self.sampler(np.arange(len(flat), dtype=np.float64)), instance))
         self.balanced = self._with_flows(np.asarray(flat))
         self.floor, gradient = self.graded(self.balanced)
         self.slope = float(np.abs(gradient).max())
+        self.largest = float(self._graded(self.balanced)[0][1])
 
     def _combined(self, vector: jax.Array) -> Sampler:
         sampler: Sampler = eqx.combine(self._unravel(vector), self._rest)
@@ -80,11 +94,12 @@ class Landscape:
 
     def _with_flows(self, vector: Floats) -> Floats:
         """The policy with the flows and log Z of least loss."""
-        if not self.graded(vector)[0] > ROUNDED:
-            return vector
         in_rows = [place for row in self.rows for place in row.places]
         free = np.setdiff1d(np.arange(len(vector)), in_rows)
-        return self.polished(self.minimum(vector, free), free)
+        value, gradient = self.graded(vector)
+        if value > ROUNDED and np.abs(gradient[free]).max(initial=0.0) > STATIONARY:
+            return self.minimum(vector, free)
+        return vector
 
     def sampler(self, vector: Floats) -> Sampler:
         """The sampler with the numbers of a vector."""
@@ -92,7 +107,7 @@ class Landscape:
 
     def graded(self, vector: Floats) -> tuple[float, Floats]:
         """The loss and its gradient."""
-        value, gradient = self._graded(vector)
+        (value, _), gradient = self._graded(vector)
         return float(value), np.asarray(gradient)
 
     def minimum(self, start: Floats, free: Ints) -> Floats:
@@ -116,7 +131,7 @@ class Landscape:
             start[free],
             jac=True,
             method="L-BFGS-B",
-            options={"maxiter": SEARCH_STEPS, "ftol": 0.0, "gtol": 1e-8, "maxcor": 20},
+            options={"maxiter": SEARCH_STEPS, "ftol": 0.0, "gtol": ENDED, "maxcor": 20},
         )
         return moved(result.x)
 

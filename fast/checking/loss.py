@@ -4,60 +4,42 @@ import math
 import time
 from dataclasses import dataclass
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.flatten_util import ravel_pytree
 
 from fast.balance.loss import Loss
 from fast.checking.counterexamples import Counterexample, counterexample
-from fast.checking.expected_loss import (
-    all_batches,
-    batch_loss,
-    expected_loss,
-    learned,
-    path_law,
-    take,
-    training_gradient,
-)
-from fast.checking.instances import (
-    STEEP,
-    Instance,
-    all_trajectories,
-    describe,
-    make_instance,
-    small_instances,
-)
-from fast.checking.landscape import Landscape
+from fast.checking.expected_loss import batch_loss, learned, take, training_gradient
+from fast.checking.instances import STEEP, Instance, describe, make_instance, small_instances
+from fast.checking.landscape import HASTE, STATIONARY, Landscape
 from fast.checking.search import SPURIOUS, Minimum, clearest, search
-from fast.checking.tabular_policy import BackwardKind, balanced_sampler, perturbed
+from fast.checking.tabular_policy import BackwardKind
 from reference.errors import InputError, check_choice, check_integer, check_seed, check_type, shown
 from reference.text import counted
 
-# Tolerances of losses and gradients at balance. Residuals add up a dozen logarithms of a few nats:
-# they carry 1e-14, and so may a penalty that is no square, and gradients.
-BALANCED, STATIONARY = 1e-12, 1e-9
+# The tolerance of losses at balance. Residuals add up a dozen logarithms of a few nats: they carry
+# 1e-14, and so may a penalty that is no square.
+BALANCED = 1e-12
 
 # The tolerance of gradients relative to the largest entry: they are sums over hundreds of batches.
 SAME_GRADIENT = 1e-9
 
-# The fault of a loss that the searches say nothing about.
-UNJUDGED = "cannot be judged: no search ended without loss (is it flat near its minimum?)"
-
 # Random batches, each with its own key.
 RANDOM_BATCHES = 16
 
-# The number of instances with memory, and of those without, on which the gradient of training is
-# compared, the smallest first: compiling it takes most of the time.
-WITH_GRADIENT = 1
+# The lifts that are tried, unless the check is thorough.
+FEW = 6
 
 
 @dataclass(frozen=True)
 class LossReport:
     """The findings of `check_loss`; `rows` says what each figure is.
 
-    Lifts that there was no time for are `left_out`, and `falls` has a graph and rows at which the
-    loss keeps falling, as text. The counterexample is that on the smallest instance, in rationals.
+    Lifts that there was no time for are `left_out`. As text, `falls` has a graph and rows at which
+    the loss keeps falling, and `stops` those at which the first of the `stuck` searches ended. The
+    counterexample is that on the smallest instance, in rationals.
     """
 
     loss: Loss
@@ -72,13 +54,16 @@ class LossReport:
     reached: int
     worst_distance: float
     spurious_minima: dict[str, int]
+    stuck: int
+    stops: str
     falls: str
     counterexample: Counterexample | None
 
     @property
     def is_balanced(self) -> bool:
-        """True if the balanced policy has no loss, or is stationary."""
-        return self.balanced_loss <= BALANCED or self.balanced_gradient <= STATIONARY
+        """True if the balanced policy has no loss, or a finite one and is stationary."""
+        is_stationary = self.balanced_gradient <= STATIONARY and math.isfinite(self.balanced_loss)
+        return self.balanced_loss <= BALANCED or is_stationary
 
     @property
     def is_unbiased(self) -> bool:
@@ -86,16 +71,30 @@ class LossReport:
         return self.gradient_error <= SAME_GRADIENT
 
     @property
+    def is_judged(self) -> bool:
+        """True if half of the searches ended without loss."""
+        return 2 * self.reached >= self.starts
+
+    @property
     def faults(self) -> list[str]:
         """The faults of the loss in words, the worst first."""
+        of = f"of {self.starts:,} searches"
         faults = {
             f"has no minimum: it falls without end ({self.falls})": bool(self.falls),
             "learns a WRONG law": bool(self.spurious_minima),
+            f"can stop at a WRONG law: {self.stuck:,} {of} ended with a loss and no gradient, such "
+            f"as on {self.stops}": bool(self.stuck),
             "is trained by a WRONG gradient": not self.is_unbiased,
             "is not at a minimum where the law is right": not self.is_balanced,
-            UNJUDGED: self.reached == 0,
+            f"cannot be judged: {self.reached:,} {of} ended {self.bottom} (is it flat near its "
+            "minimum?)": not self.is_judged,
         }
         return [fault for fault, holds in faults.items() if holds]
+
+    @property
+    def bottom(self) -> str:
+        """The loss of the balanced policy in words."""
+        return "without loss" if self.balanced_loss <= BALANCED else "at the balanced policy's loss"
 
     @property
     def learns_the_target(self) -> bool:
@@ -122,15 +121,16 @@ class LossReport:
             "training's mean gradient against the exact one": (
                 f"{self.gradient_error:.2g} ({self.gradients} compared)"
             ),
-            "searches that ended without loss": f"{self.reached:,} of {self.starts:,}",
+            f"searches that ended {self.bottom}": f"{self.reached:,} of {self.starts:,}",
             "total variation of these from R / Z, at most": f"{self.worst_distance:.2g}",
-            f"without loss, but off R / Z by more than {SPURIOUS:g}": where or "none",
+            f"{self.bottom}, but off R / Z by more than {SPURIOUS:g}": where or "none",
+            "with more loss but no gradient, and as far off": f"{self.stuck:,} of {self.starts:,}",
             **example,
             "learns the right law": f"yes, on the {counted(self.instances, 'graph')} tried"
             if self.learns_the_target
-            else "not known"
-            if self.faults == [UNJUDGED]
-            else "no",
+            else "no"
+            if self.is_judged or len(self.faults) > 1
+            else "not known",
         }
 
 
@@ -142,26 +142,29 @@ def check_loss(
     starts: int = 20,
     seed: int = 0,
     seconds: float = float("inf"),
+    thorough: bool = False,
 ) -> LossReport:
     """Tries a loss on small lifts: at balance, in its gradient, and in a search for wrong minima.
 
     On every instance a table of logits represents any policy. At the balanced policy the loss must
     be zero, or stationary, on all trajectories at once and on random batches. The mean gradient of
-    training over all batches must be that of the expected loss, for trajectories drawn from the
-    policy itself and from another. The expected loss, over batches that miss no trajectory, is
-    minimised from many policies: where it ends without loss, the terminal law must be `R / Z`. A
-    search without spurious minima is evidence and no proof.
+    training over all batches must be that of the expected loss, with the values that drawing from
+    the policy itself caches and without. The expected loss, over batches that miss no trajectory,
+    is minimised from many policies: where it ends without loss, or without a gradient, the terminal
+    law must be `R / Z`. A search without spurious minima is evidence and no proof.
 
     Args:
         loss: the loss.
         backward: the kind of `p_B`: uniform; learned from the state; or learned from the lifted
             state, with a soft-max over the parents of the state alone.
-        instances: other lifts than `small_instances()`, and than one of extreme rewards for the
-            first two checks; tried in this order: the first spurious minimum becomes the
+        instances: other lifts than those of `small_instances()`, and than one of extreme rewards
+            for the first two checks; tried in this order: the first spurious minimum becomes the
             counterexample.
         starts: searches per instance.
         seed: the seed of all random numbers.
         seconds: after this time no further lift is begun, but one is always tried.
+        thorough: try ten lifts, not six; compare gradients on all, not on the smallest with memory
+            and the smallest without.
 
     Raises:
         InputError: if it is no loss, if no instance suits it, or if an argument is invalid.
@@ -184,9 +187,13 @@ def check_loss(
             f"check_loss: no instance is left for {type(loss).__name__}, which is for Markovian "
             "policies only: give one without memory"
         )
+    if instances is None:
+        few = chosen if thorough else chosen[:FEW]
+        chosen = sorted(few, key=lambda each: len(each.lifted.dag.edges))
     with jax.enable_x64(True):
         steep = make_instance("steep rewards", STEEP) if instances is None else None
-        return _report(loss, backward, chosen, starts, seed, time.monotonic() + seconds, steep)
+        end = time.monotonic() + seconds
+        return _report(loss, backward, chosen, starts, seed, end, steep, thorough)
 
 
 def _report(
@@ -197,29 +204,31 @@ def _report(
     seed: int,
     end: float,
     steep: Instance | None,
+    thorough: bool,
 ) -> LossReport:
-    values, slopes, errors = [], [], []
+    balance, errors = [], []
     minima: list[Minimum] = []
+    tried: list[Instance] = []
     spurious: dict[str, int] = {}
     example: Counterexample | None = None
-    falls, tried = "", 0
-    compared = {False: 0, True: 0}
+    falls, stops = "", ""
     for instance in chosen:
         if tried and time.monotonic() >= end:
             break
-        tried += 1
+        tried.append(instance)
         landscape = Landscape(loss, instance, backward)
-        values.append(_balanced_loss(loss, landscape))
-        slopes.append(landscape.slope)
-        if compared[instance.is_markovian] < WITH_GRADIENT:
-            compared[instance.is_markovian] += 1
-            errors += [_gradient_error(loss, instance, backward, own=own) for own in (True, False)]
+        balance.append((landscape.largest, landscape.slope))
+        if thorough or [each.is_markovian for each in tried].count(instance.is_markovian) == 1:
+            balance.append((_balanced_loss(loss, landscape), 0.0))
+            errors += _gradient_errors(loss, landscape)
         ends = search(landscape, starts, seed)
         minima += ends
-        fallen = next((each for each in ends if each.has_no_end), None)
-        if fallen is not None:
+        for each in ends:
+            graph, rows = describe(instance), landscape.rows_in_words(each.vector)
+            falls = falls or f"{graph}, towards {rows}" * each.has_no_end
+            stops = stops or f"{graph}, with {rows}" * each.is_stuck
+        if falls:
             # A loss without a minimum here has none on other graphs either.
-            falls = f"{describe(instance)}, towards {landscape.rows_in_words(fallen.vector)}"
             break
         clear = clearest(landscape, ends)
         if clear is not None:
@@ -227,41 +236,40 @@ def _report(
             example = example or counterexample(landscape, clear)
     if steep is not None:
         # Its rewards are too far apart for a search.
-        value, slope = _at_balance(loss, Landscape(loss, steep, backward))
-        values.append(value)
-        slopes.append(slope)
-    reached = [each for each in minima if each.has_no_loss]
+        balance.append(_at_balance(Landscape(loss, steep, backward)))
     return LossReport(
         loss=loss,
         backward=backward,
-        instances=tried,
-        left_out=0 if falls else len(chosen) - tried,
-        balanced_loss=_largest(values),
-        balanced_gradient=_largest(slopes),
+        instances=len(tried),
+        left_out=0 if falls else len(chosen) - len(tried),
+        balanced_loss=_largest([value for value, _ in balance]),
+        balanced_gradient=_largest([slope for _, slope in balance]),
         gradients=len(errors),
         gradient_error=_largest(errors),
         starts=len(minima),
-        reached=len(reached),
-        worst_distance=max((each.distance for each in reached), default=0.0),
+        reached=sum(each.has_no_loss for each in minima),
+        worst_distance=max((each.distance for each in minima if each.has_no_loss), default=0.0),
         spurious_minima=spurious,
+        stuck=sum(each.is_stuck for each in minima),
+        stops=stops,
         falls=falls,
         counterexample=example,
     )
 
 
-def _at_balance(loss: Loss, landscape: Landscape) -> tuple[float, float]:
+def _at_balance(landscape: Landscape) -> tuple[float, float]:
     """The loss at balance and its slope, relative to the loss beside it if that is large."""
     noise = np.random.default_rng(3).normal(size=len(landscape.balanced))
     beside = abs(landscape.graded(landscape.balanced + noise)[0])
     # By an infinite one every residual would be divided to nothing.
     scale = max(1.0, beside) if math.isfinite(beside) else 1.0
-    return _balanced_loss(loss, landscape) / scale, landscape.slope / scale
+    return landscape.largest / scale, landscape.slope / scale
 
 
 def _balanced_loss(loss: Loss, landscape: Landscape) -> float:
     """The largest loss of the balanced policy, on all trajectories and on random batches."""
-    instance, sampler = landscape.instance, landscape.sampler(landscape.balanced)
-    everything = all_trajectories(instance)
+    environment, everything = landscape.instance.environment, landscape.everything
+    sampler = landscape.sampler(landscape.balanced)
     count = len(everything.active)
     size = max(2, count, loss.least_batch)
     drawn = np.random.default_rng(1).integers(count, size=(RANDOM_BATCHES, size))
@@ -269,36 +277,29 @@ def _balanced_loss(loss: Loss, landscape: Landscape) -> float:
     keys = jax.random.split(jax.random.key(1), RANDOM_BATCHES)
 
     def value(rows: jax.Array, key: jax.Array) -> jax.Array:
-        return batch_loss(loss, instance.environment, sampler, take(everything, rows), key)
+        return batch_loss(loss, environment, sampler, take(everything, rows), key)
 
-    values = jax.jit(jax.vmap(value))(jnp.asarray(drawn), keys)
+    values = jax.jit(jax.vmap(value), compiler_options=HASTE)(jnp.asarray(drawn), keys)
     return _largest(np.abs(np.asarray(values)).tolist())
 
 
-def _gradient_error(loss: Loss, instance: Instance, backward: BackwardKind, *, own: bool) -> float:
-    """The error of training's mean gradient, relative to the largest entry of the exact one.
+def _gradient_errors(loss: Loss, landscape: Landscape) -> list[float]:
+    """The errors of training's mean gradient, relative to the largest entry of the exact one.
 
-    Trajectories are drawn from the policy itself, as in training, if `own`, else uniformly.
+    On policy, with cached values, if the loss reads them, and off policy.
     """
-    rng, environment = np.random.default_rng(2), instance.environment
-    sampler = perturbed(balanced_sampler(loss, instance, backward), 1.0, rng)
-    everything = all_trajectories(instance)
-    count = len(everything.active)
-    law = np.asarray(path_law(sampler.policy, environment, everything)) if own else None
-    batches = all_batches(
-        np.full(count, 1 / count) if law is None else law, max(2, loss.least_batch)
-    )
-    expected = expected_loss(loss, environment, everything, batches)
-    exact = eqx.filter_jit(eqx.filter_grad(expected))(sampler)
-    mean = training_gradient(loss, environment, everything, batches, cached=own)
-    ours = eqx.filter_jit(mean)(sampler)
-    flat, other = (
-        np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(learned(each))])
-        for each in (exact, ours)
-    )
-    if not (np.isfinite(flat).all() and np.isfinite(other).all()):
-        return float("inf")
-    return float(np.abs(flat - other).max() / max(np.abs(flat).max(), 1e-12))
+    noise = np.random.default_rng(2).normal(size=len(landscape.balanced))
+    vector = landscape.balanced + noise
+    exact = landscape.graded(vector)[1]
+    scale = max(np.abs(exact).max(), 1e-12)
+    of = loss, landscape.instance.environment, landscape.everything, landscape.batches
+    errors = []
+    for own in {loss.reads_cache, False}:
+        mean = jax.jit(training_gradient(*of, cached=own), compiler_options=HASTE)
+        ours = np.asarray(ravel_pytree(learned(mean(landscape.sampler(vector))))[0])
+        is_finite = np.isfinite(exact).all() and np.isfinite(ours).all()
+        errors.append(float(np.abs(exact - ours).max() / scale) if is_finite else float("inf"))
+    return errors
 
 
 def _largest(values: list[float]) -> float:

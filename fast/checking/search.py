@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import softmax
 
-from fast.checking.landscape import Landscape
+from fast.checking.landscape import ENDED, Landscape
 from fast.laws.enumeration import Floats
 
 # A loss counts as zero if it exceeds the balanced policy's by no more than this. Batches have a
@@ -19,6 +19,10 @@ FALLEN, DETERMINISTIC = 30.0, 100.0
 # The total variation from the target above which a minimum without loss is spurious.
 SPURIOUS = 1e-3
 
+# A search without a gradient is stuck above this loss. Below, losses may be flat: fourth powers of
+# 0.03 nats.
+STUCK = 1e-6
+
 # The share of peaked starts, and the scales of peaked and plain logits, in nats.
 PEAKED_SHARE, PEAKED, PLAIN = 0.4, 4.0, 1.0
 
@@ -26,11 +30,12 @@ PEAKED_SHARE, PEAKED, PLAIN = 0.4, 4.0, 1.0
 class Minimum(NamedTuple):
     """The end of a search: a policy, with its flows and log Z, and the TV of its law to the target.
 
-    The loss is that above the balanced policy's.
+    The loss is that above the balanced policy's, and the slope the largest entry of its gradient.
     """
 
     vector: Floats
     loss: float
+    slope: float
     distance: float
 
     @property
@@ -48,6 +53,11 @@ class Minimum(NamedTuple):
         """True if it has no loss and a wrong terminal law."""
         return self.has_no_loss and self.distance > SPURIOUS
 
+    @property
+    def is_stuck(self) -> bool:
+        """True if it has a loss, no gradient, and a wrong terminal law."""
+        return self.loss > STUCK and self.slope <= ENDED and self.distance > SPURIOUS
+
 
 def search(landscape: Landscape, starts: int, seed: int) -> list[Minimum]:
     """Minimises a loss from many random policies, some of them nearly deterministic."""
@@ -57,8 +67,9 @@ def search(landscape: Landscape, starts: int, seed: int) -> list[Minimum]:
     for number in range(starts):
         scale = PEAKED if number < PEAKED_SHARE * starts else PLAIN
         vector = landscape.minimum(scale * rng.normal(size=size), np.arange(size))
-        loss = landscape.graded(vector)[0] - landscape.floor
-        minima.append(Minimum(vector, loss, landscape.distance(vector)))
+        loss, gradient = landscape.graded(vector)
+        slope = float(np.abs(gradient).max())
+        minima.append(Minimum(vector, loss - landscape.floor, slope, landscape.distance(vector)))
     return minima
 
 

@@ -3,7 +3,6 @@
 from typing import Any, ClassVar, Literal
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -134,17 +133,6 @@ def network_of(lifted: LiftedDAG[Any], table: Any, *, markovian: bool) -> Abstra
         following[u, lifted.projection[v]] = v
     rows = tuple(map(tuple, following.tolist()))
     return LiftedTable(table=numbers, following=rows, output=table.shape[1])
-
-
-def perturbed(sampler: Sampler, scale: float, rng: np.random.Generator) -> Sampler:
-    """Tables, flows and `log Z` with normal noise added, of that standard deviation in nats."""
-
-    def move(leaf: Array) -> Array:
-        return leaf + jnp.asarray(scale * rng.normal(size=leaf.shape))
-
-    return jax.tree.map(  # type: ignore[no-any-return]
-        lambda leaf: move(leaf) if eqx.is_inexact_array(leaf) else leaf, sampler
-    )
 
 
 def _backward_of(instance: Instance, kind: BackwardKind) -> AbstractBackwardPolicy:

@@ -219,6 +219,8 @@ class Check:
     chosen."""
     seconds: float | None = None
     """Seconds after which the search of a loss begins no further graph; by default it tries all."""
+    thorough: bool = False
+    """Try a loss on ten graphs, not on six, and its gradient on all."""
 
     def run(self) -> None:
         """Checks, and prints a table to stdout.
@@ -231,7 +233,8 @@ class Check:
 
         with slow(f"checking {self.part}"):
             limit = {} if self.seconds is None else {"seconds": self.seconds}
-            report = check(self.part, self.problem, self.precision, **limit)
+            most = {"thorough": True} if self.thorough else {}
+            report = check(self.part, self.problem, self.precision, **limit, **most)
         passes = getattr(report, "learns_the_target", True)
         left_out: int = getattr(report, "left_out", 0)
         show(Text(report.verdict, style="bold" if passes else "bold red"))

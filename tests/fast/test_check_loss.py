@@ -1,11 +1,14 @@
 """The check of losses, on ones that learn the right law and on ones that do not."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from fast.balance.flow_matching import FlowMatching
@@ -18,6 +21,7 @@ from fast.balance.losses import (
 )
 from fast.balance.steps import Steps
 from fast.checking import expected_loss
+from fast.checking import loss as loss_check
 from fast.checking.counterexamples import Counterexample
 from fast.checking.instances import (
     CROSSING,
@@ -28,15 +32,16 @@ from fast.checking.instances import (
     WrittenProblem,
     make_instance,
 )
+from fast.checking.landscape import Landscape
 from fast.checking.loss import LossReport, check_loss
+from fast.checking.search import Minimum, search
+from fast.checking.tabular_policy import LiftedTable
 from fast.parts import LOSSES
 from fast.training.step import Batch, loss_and_gradient
 from reference import History, InputError
 from tests.refusals import refuses
 
-pytestmark = pytest.mark.long
-
-# Few, as most of the time is that of the compiler; `check_loss` tries ten.
+# Few, as most of the time is that of the compiler; `check_loss` tries six or ten.
 FEW = (
     make_instance("two lengths", UNEQUAL),
     make_instance("triangle", TRIANGLE),
@@ -56,6 +61,7 @@ def certain(report: LossReport) -> Counterexample:
     return report.counterexample
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [*LOSSES])
 def test_our_losses_learn_the_right_law(name: str) -> None:
     report = check(LOSSES[name]())
@@ -83,6 +89,7 @@ class EqualLengths(TrajectoryLoss):
         return jnp.mean(jnp.where(lengths[:, None] == lengths[None], squares, 0.0))
 
 
+@pytest.mark.long
 def test_control_pairs_of_equal_length_lie_about_two_lengths() -> None:
     report = check(EqualLengths())
     assert not report.learns_the_target
@@ -108,6 +115,7 @@ class ForgetsPb(TrajectoryLoss):
         return jnp.mean((log_z + steps.log_p_f.sum(-1) - steps.log_reward) ** 2)
 
 
+@pytest.mark.long
 def test_control_a_loss_without_p_b_is_wrong_where_there_are_several_ways() -> None:
     triangle = make_instance("triangle", TRIANGLE)
     report = check(ForgetsPb(), instances=(make_instance("tree", TREE), triangle))
@@ -129,12 +137,14 @@ class Clips(TrajectoryLoss):
         return jnp.mean((log_z + log_path_ratio(steps) - steps.log_reward.clip(-20, 80)) ** 2)
 
 
+@pytest.mark.long
 def test_control_a_loss_that_clips_extreme_rewards_is_seen() -> None:
     report = check_loss(Clips(), starts=2, seconds=0)
     assert (report.reached, report.spurious_minima) == (2, {})
     assert report.faults == ["is not at a minimum where the law is right"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loss", [TrajectoryBalance(), DetailedBalance()])
 def test_control_a_lifted_p_b_without_its_mass_is_wrong(loss: Loss) -> None:
     report = check(loss, backward="lifted", instances=FEW[1:])
@@ -149,19 +159,175 @@ def test_control_a_lifted_p_b_without_its_mass_is_wrong(loss: Loss) -> None:
     assert counterexample.target == {"x": Fraction(1, 2), "y": Fraction(1, 2)}
 
 
+@pytest.mark.parametrize("only", ["off policy", "on policy", "with memory"])
+@pytest.mark.catches(
+    "The gradient of training is compared on policy only.",
+    "fast/checking/loss.py",
+    "for own in {loss.reads_cache, False}:",
+    "for own in {loss.reads_cache}:",
+    only="off policy",
+)
+@pytest.mark.catches(
+    "The gradient of training is compared off policy only.",
+    "fast/checking/loss.py",
+    "for own in {loss.reads_cache, False}:",
+    "for own in {False}:",
+    only="on policy",
+)
+@pytest.mark.catches(
+    "The gradient of training is not compared with memory.",
+    "fast/checking/loss.py",
+    "if thorough or [each.is_markovian for each in tried].count(instance.is_markovian) == 1:",
+    "if thorough or len(tried) == 1:",
+    only="with memory",
+)
 def test_control_a_gradient_that_training_gets_wrong_is_seen(
-    monkeypatch: pytest.MonkeyPatch,
+    only: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def of_shorter_trajectories(*arguments: Any) -> Any:
-        loss, environment, sampler, (trajectories, _), key = arguments
-        short = trajectories._replace(active=trajectories.active.at[:, -1].set(False))
+        loss, environment, sampler, (trajectories, cached), key = arguments
+        wrong = {
+            "off policy": cached is None,
+            "on policy": cached is not None,
+            "with memory": isinstance(sampler.policy.network, LiftedTable),
+        }
+        if not wrong[only]:
+            return loss_and_gradient(*arguments)
+        short = trajectories._replace(active=trajectories.active.at[:, 0].set(False))
         return loss_and_gradient(loss, environment, sampler, Batch(short, None), key)
 
     monkeypatch.setattr(expected_loss, "loss_and_gradient", of_shorter_trajectories)
-    report = check(LogVariance(), instances=FEW[1:2])
-    assert not report.is_unbiased
-    assert not report.learns_the_target
+    report = check(
+        LogVariance(), instances=FEW[1:] if only == "with memory" else FEW[1:2], starts=1
+    )
     assert report.gradient_error > 1e-3
+    assert report.faults == ["is trained by a WRONG gradient"]
+
+
+@dataclass(frozen=True)
+class NotANumber(TrajectoryLoss):
+    """Trajectory balance that is no number where residuals are zero."""
+
+    learns_log_z = True
+
+    def value(self, steps: Steps, log_z: Any, key: Any) -> Any:
+        squares = (log_z + log_ratio(steps)) ** 2
+        return jnp.mean(jnp.where(squares > 1e-20, squares, jnp.nan))
+
+
+@pytest.mark.catches(
+    "A loss that is no number at balance is none.",
+    "fast/checking/loss.py",
+    'float("inf") if np.isnan(values).any() else float(max(values, default=0.0))',
+    "float(max((value for value in values if value == value), default=0.0))",
+)
+def test_control_a_loss_that_is_no_number_at_balance_is_not_zero_there() -> None:
+    report = check(NotANumber(), instances=FEW[:1], starts=1)
+    assert report.balanced_loss == math.inf
+    assert report.faults[0] == "is not at a minimum where the law is right"
+
+
+def at(**figures: float) -> Minimum:
+    return Minimum(np.zeros(99), **({"loss": 0.0, "slope": 0.0, "distance": 0.0} | figures))
+
+
+@pytest.mark.catches(
+    "The smallest distance is reported for the largest.",
+    "fast/checking/loss.py",
+    "worst_distance=max(",
+    "worst_distance=min(",
+)
+def test_the_report_counts_the_ends_of_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    far = at(loss=1.0, distance=0.75)
+    ends = [at(distance=2**-12), at(distance=2**-11), far, at(loss=1e-3, slope=1.0, distance=0.5)]
+    monkeypatch.setattr(loss_check, "search", lambda *_: ends)
+    report = check(Constant(), instances=FEW[:1])
+    assert (report.starts, report.reached, report.stuck) == (4, 2, 1)
+    assert report.worst_distance == 2**-11
+    stopped = (
+        "can stop at a WRONG law: 1 of 4 searches ended with a loss and no gradient, such as on "
+        "o -> x u; u -> y, with p_F at o = ("
+    )
+    (fault,) = report.faults
+    assert fault.startswith(stopped)
+    assert report.rows()["with more loss but no gradient, and as far off"] == "1 of 4"
+    monkeypatch.setattr(loss_check, "search", lambda *_: ends[1:2] + ends[3:] * 2)
+    few = "cannot be judged: 1 of 3 searches ended without loss (is it flat near its minimum?)"
+    assert check(Constant(), instances=FEW[:1]).faults == [few]
+
+
+@pytest.mark.catches(
+    "A law that is off by a hundredth is right.",
+    "fast/checking/search.py",
+    "SPURIOUS = 1e-3",
+    "SPURIOUS = 2e-2",
+)
+@pytest.mark.catches(
+    "A search that ends where a loss has no gradient is let pass.",
+    "fast/checking/search.py",
+    "return self.loss > STUCK and",
+    "return self.loss > 1e6 * STUCK and",
+)
+def test_an_end_without_loss_or_without_gradient_is_wrong_where_the_law_is() -> None:
+    assert [at(distance=tv).is_spurious for tv in (0.0009, 0.0011)] == [False, True]
+    assert not at(loss=2e-12, distance=0.5).is_spurious
+    stuck = {"loss": 0.9, "slope": 9e-9, "distance": 0.0011}
+    assert at(**stuck).is_stuck
+    # A loss that is flat near its zero; a search that may go on; a law that is right.
+    for change in ({"loss": 9e-7}, {"slope": 2e-8}, {"distance": 0.0009}):
+        assert not at(**(stuck | change)).is_stuck
+
+
+@pytest.mark.catches(
+    "No search begins at a nearly deterministic policy.",
+    "fast/checking/search.py",
+    "scale = PEAKED if number < PEAKED_SHARE * starts else PLAIN",
+    "scale = PLAIN",
+)
+def test_two_of_five_searches_begin_at_nearly_deterministic_policies() -> None:
+    still = SimpleNamespace(
+        balanced=np.zeros(3),
+        floor=0.0,
+        minimum=lambda start, free: start,
+        graded=lambda vector: (0.0, vector),
+        distance=lambda vector: 0.0,
+    )
+    rng = np.random.default_rng(7)
+    starts = [scale * rng.normal(size=3) for scale in (4, 4, 1, 1, 1)]
+    ends = search(cast(Landscape, still), 5, seed=7)
+    assert np.array_equal([each.vector for each in ends], starts)
+    assert [each.slope for each in ends] == [np.abs(start).max() for start in starts]
+
+
+@dataclass(frozen=True)
+class Stops(TrajectoryLoss):
+    """Trajectory balance, without a gradient beyond a nat; or with a constant beside it."""
+
+    bound: float = math.inf
+    beside: float = 0.0
+
+    learns_log_z = True
+
+    def value(self, steps: Steps, log_z: Any, key: Any) -> Any:
+        residuals = jnp.clip(log_z + log_ratio(steps), -self.bound, self.bound)
+        return jnp.mean(residuals**2) + self.beside
+
+
+def test_control_a_loss_that_stops_where_residuals_are_large_is_wrong() -> None:
+    report = check(Stops(bound=1.0), instances=FEW[:1], starts=10)
+    assert (report.reached, report.stuck, report.spurious_minima) == (3, 7, {})
+    assert not report.is_judged
+    assert report.verdict.startswith("Stops can stop at a WRONG law: 7 of 10 searches ended with a")
+    assert report.rows()["learns the right law"] == "no"
+
+
+def test_a_loss_that_is_not_zero_at_balance_is_not_said_to_be() -> None:
+    report = check(Stops(beside=0.016), instances=FEW[1:2], starts=2)
+    assert report.learns_the_target
+    assert report.balanced_loss == pytest.approx(0.016, rel=1e-12)
+    rows = report.rows()
+    assert rows["searches that ended at the balanced policy's loss"] == "2 of 2"
+    assert not any("without loss" in name for name in rows)
 
 
 @dataclass(frozen=True)
@@ -174,6 +340,7 @@ class Constant(TrajectoryLoss):
         return jnp.zeros(self.shape)
 
 
+@pytest.mark.long
 def test_control_a_loss_that_asks_for_nothing_is_wrong_everywhere() -> None:
     report = check(Constant(), instances=FEW[:2])
     assert report.spurious_minima.keys() == {"two lengths", "triangle"}
@@ -191,6 +358,7 @@ class Endless(TrajectoryLoss):
         return {"variance": -ratios.var(), "score": ratios.mean(), "gap": gap}[self.kind]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["variance", "score", "gap"])
 def test_control_a_loss_without_a_minimum_is_named(kind: str) -> None:
     report = check(Endless(kind))
@@ -212,9 +380,10 @@ class Flat(TrajectoryLoss):
         return jnp.mean((ratios - ratios.mean()) ** 4)
 
 
+@pytest.mark.long
 def test_a_loss_that_no_search_brings_to_its_end_is_not_called_wrong() -> None:
     report = check(Flat(), instances=FEW[1:2], starts=3)
-    assert report.verdict.startswith("Flat cannot be judged: no search ended without loss")
+    assert report.verdict.startswith("Flat cannot be judged: 0 of 3 searches ended without loss")
     assert not report.learns_the_target
     assert report.rows()["learns the right law"] == "not known"
 
@@ -229,6 +398,7 @@ class HalfOfPb(TrajectoryLoss):
         return jnp.mean((log_z + log_ratio(steps) + 0.5 * steps.log_p_b.sum(1)) ** 2)
 
 
+@pytest.mark.long
 def test_a_counterexample_has_small_denominators_where_its_minimum_has_none() -> None:
     report = check(HalfOfPb(), instances=FEW[1:2])
     counterexample = report.counterexample
@@ -249,6 +419,7 @@ class Noisy(TrajectoryLoss):
         return jnp.mean(chosen * (log_z + log_ratio(steps)) ** 2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("loss", "options"),
     [
@@ -285,12 +456,14 @@ test_what_is_no_loss_is_refused = refuses(
 )
 
 
+@pytest.mark.long
 def test_a_search_without_time_says_what_it_left_out() -> None:
     report = check(TrajectoryBalance(), instances=FEW, starts=1, seconds=0)
     assert (report.instances, report.left_out) == (1, len(FEW) - 1)
     assert report.verdict.endswith(f"the 1 graph tried ({len(FEW) - 1} left out for want of time)")
 
 
+@pytest.mark.long
 def test_control_a_terminal_state_without_reward_is_refused() -> None:
     with pytest.raises(InputError, match="'y' has no reward: add it"):
         make_instance("unfinished", WrittenProblem(TREE.rows, {"x": Fraction(1)}))

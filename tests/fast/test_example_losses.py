@@ -25,7 +25,7 @@ from fast.checking.instances import (
     stop_instances,
 )
 from fast.checking.loss import LossReport, check_loss
-from fast.checking.tabular_policy import balanced_sampler, perturbed
+from fast.checking.tabular_policy import balanced_sampler
 from reference import History
 from reference.errors import InputError
 from tests.fast.test_check_loss import certain
@@ -55,7 +55,11 @@ def test_its_residuals_are_those_of_detailed_balance() -> None:
     loss = ForwardLooking()
     with jax.enable_x64(True):
         drawn = balanced_sampler(loss, instance)
-        sampler = perturbed(drawn, 1.0, np.random.default_rng(0))
+        rng = np.random.default_rng(0)
+        sampler = jax.tree.map(
+            lambda leaf: leaf + rng.normal(size=leaf.shape) if eqx.is_inexact_array(leaf) else leaf,
+            drawn,
+        )
         steps = evaluate(sampler.policy, environment, everything)
         context = loss.context(environment, everything)
         ours = loss.residuals(steps._replace(context=context))

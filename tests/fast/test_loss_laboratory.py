@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from examples.losses.__main__ import compared, compiled_in_haste, main
+from examples.losses.__main__ import compared, main
 from examples.losses.equivalent import Grown, additions, automorphisms, removals
 from examples.losses.judging import Judged, collected, judged
 from examples.losses.page import PAGE, page, slug
@@ -363,9 +363,7 @@ def test_the_verdicts_come_out_as_declared(name: str) -> None:
     # Trees and memory are left to the command, which takes two minutes.
     for case in LOSSES[name].every:
         if case.when not in ("tree", "memory"):
-            with compiled_in_haste():
-                outcome = judged(case, explain=False).outcome
-            assert outcome == case.outcome, case.when
+            assert judged(case, explain=False).outcome == case.outcome, case.when
 
 
 @pytest.mark.long
