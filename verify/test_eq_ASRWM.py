@@ -44,6 +44,12 @@ def slow(weights: Array, bias: Array, psi: Array) -> tuple[Array, Array, Array, 
 # --- eq:ASRWM, the update.
 
 
+@pytest.mark.catches(
+    "Adds the old value where it should be erased.",
+    "reference/srwm.py",
+    "x.v - old",
+    "x.v + old",
+)
 @pytest.mark.claim("eq:ASRWM")
 def test_one_step_by_hand() -> None:
     # R turns by 90 degrees; W R = ((0, -1), (2, 0)), v - W k = (1/2, -1), and half of it is
@@ -70,6 +76,12 @@ def test_the_update_adds_a_function_of_the_state_and_of_the_latent_before(scope:
     scope("60 random steps, d = 2 to 4")
 
 
+@pytest.mark.catches(
+    "Takes the rate from the latent, as a self-referential matrix does.",
+    "reference/srwm.py",
+    "x.rate * np.outer(",
+    "x.rate * old[0] * np.outer(",
+)
 @pytest.mark.claim("eq:ASRWM.rate")
 def test_the_update_is_affine_in_the_latent_before(scope: Any) -> None:
     # So the rate and the keys are not those of a self-referential matrix, which makes its own.
@@ -105,6 +117,12 @@ def test_without_the_identity_in_phi_the_old_latent_is_kept_twice() -> None:
 # --- eq:ASRWM.delta: what is read at k after something was written.
 
 
+@pytest.mark.catches(
+    "Turns the latent from the left before it is read.",
+    "reference/srwm.py",
+    "W @ R @ x.k",
+    "R @ W @ x.k",
+)
 @pytest.mark.claim("eq:ASRWM.delta")
 def test_written_at_the_key_read_after_the_rotation_it_is_the_delta_rule(scope: Any) -> None:
     rng = random.Random(0)
@@ -202,6 +220,12 @@ def test_the_determinant_of_a_transition_is_one_less_the_rotated_product(scope: 
     scope("40 random rotations, d = 2 to 4")
 
 
+@pytest.mark.catches(
+    "Writes at q even where the repair writes at k.",
+    "reference/srwm.py",
+    'x.q if write == "q" else x.k',
+    "x.q",
+)
 @pytest.mark.claim("eq:ASRWM.stability")
 def test_read_after_the_rotation_and_written_at_the_key_nothing_is_lengthened(scope: Any) -> None:
     for W, R, x in steps(60, seed=6):
@@ -276,6 +300,12 @@ def gram(W: Array) -> Array:
     return products
 
 
+@pytest.mark.catches(
+    "Reflects and stretches, as both sines have one sign.",
+    "verify/lib/srwm.py",
+    "= cos, -sin, sin, cos",
+    "= cos, sin, sin, cos",
+)
 @pytest.mark.claim("eq:ASRWM.eigenvectors")
 def test_a_rotation_on_the_right_turns_right_singular_vectors_and_nothing_else(scope: Any) -> None:
     # The eigenvectors of W W' are the left singular vectors, those of W' W the right ones.
@@ -347,6 +377,12 @@ def test_two_planes_with_independent_angles_have_no_relation(scope: Any) -> None
     scope("625 relations of two planes")
 
 
+@pytest.mark.catches(
+    "Turns forwards for negative powers.",
+    "verify/lib/srwm.py",
+    "R if t >= 0 else R.T, abs(t)",
+    "R, abs(t)",
+)
 @pytest.mark.control("eq:ASRWM.ergodic")
 def test_two_planes_of_which_one_turns_twice_as_fast_have_a_relation() -> None:
     # (3 + 4i)^2 = -7 + 24i: the orbit stays on a closed curve of the torus.

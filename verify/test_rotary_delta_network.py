@@ -101,6 +101,12 @@ def test_the_outputs_of_a_chunk_need_relative_turns_and_no_latent(scope: Any) ->
     scope("the chunk form on 40 more")
 
 
+@pytest.mark.catches(
+    "Turns back once too often.",
+    "verify/lib/srwm.py",
+    "abs(t))",
+    "abs(t) + (t < 0))",
+)
 @pytest.mark.claim("rotary-delta-network")
 def test_chunks_may_be_cut_anywhere() -> None:
     for W, R, inputs, _ in cases(10, seed=2):
@@ -211,6 +217,12 @@ def times(a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
     return a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]
 
 
+@pytest.mark.catches(
+    "Leaves the rate out of a step.",
+    "reference/srwm.py",
+    "x.rate * np.outer",
+    "np.outer",
+)
 @pytest.mark.claim("srwm-cost")
 def test_a_step_needs_two_d_squared_and_seven_d_multiplications(scope: Any) -> None:
     rng = random.Random(6)
