@@ -5,13 +5,13 @@ else the next time; a graph may have no end. Each is handled here once, so that 
 from it is exact.
 """
 
+import re
 import time
 import traceback
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from fractions import Fraction
-from math import isfinite, nan
 from numbers import Rational, Real
 from operator import eq
 from sys import getsizeof
@@ -23,6 +23,9 @@ from reference.errors import InputError, TooLargeError, plain, shown
 from reference.files import memory_in_use, memory_of_machine
 
 T = TypeVar("T")
+
+# A fraction as a text; longer ones would take for ever.
+RATIO = re.compile(r"\d{1,999}/0*[1-9]\d{0,998}", re.ASCII)
 
 # The first calls that are repeated at the end, and the random walks whose states are compared.
 ASKED_AGAIN = 100
@@ -52,26 +55,60 @@ class Of(NamedTuple):
         return f"{self.name} of {shown(self.state)}"
 
 
-def exact(value: object, what: str | Of) -> Fraction:
-    """A user's number as an exact fraction; a float is the dyadic rational that it is.
+class Float64(Fraction):
+    """A number that was a float: the dyadic rational that it is; sums and products forget that."""
 
-    It is an int, float, Fraction or Decimal, or a scalar of NumPy or JAX; `what` names it in
-    messages, as in "the reward of 'aab'". Raises InputError if it is no real number, or not finite.
+
+def are_rational(numbers: Iterable[object]) -> bool:
+    """True if all numbers are rational, and none was a float."""
+    return all(isinstance(p, Fraction) and not isinstance(p, Float64) for p in numbers)
+
+
+def exact(value: object, what: str | Of) -> Fraction:
+    """A user's number as an exact fraction, `Float64` if it was a float.
+
+    It is an int, float, Fraction or Decimal, a text such as "117/220", or a scalar of NumPy or JAX;
+    `what` names it in messages, as in "the reward of 'aab'". Raises InputError if it is no real
+    number, or not finite.
     """
-    number = _python_scalar(value)
-    if isinstance(number, Decimal | float) and not isfinite(number):
-        raise InputError(
-            f"{what} is {plain(value)}, but must be a finite number: check the computation, or cap "
-            "it"
-        )
-    if isinstance(number, Rational):
-        # A Rational of another library may keep its own integers, which wrap.
-        return Fraction(int(number.numerator), int(number.denominator))
-    if isinstance(number, Decimal | float):
-        return Fraction(number)
+    number = exact_or_infinite(value, what)
+    if isinstance(number, float):
+        raise _not_finite(value, what)
+    return number
+
+
+def exact_or_infinite(value: Any, what: str | Of) -> Fraction | float:
+    """A number as `exact` reads it, or an infinite float; NaN raises InputError."""
+    number = value
+    # NumPy counts durations among the integers; what is masked would be the number below the mask.
+    is_duration = getattr(getattr(value, "dtype", None), "kind", "") in ("m", "M")
+    if is_duration or bool(getattr(value, "mask", False)):
+        number = None
+    elif getattr(value, "shape", None) == () and hasattr(value, "item"):
+        number = value.item()
+    try:
+        if isinstance(number, Rational) and not isinstance(number, bool | Float64):
+            # A Rational of another library may keep its own integers, which wrap.
+            return Fraction(int(number.numerator), int(number.denominator))
+        if isinstance(number, Decimal) or (isinstance(number, str) and RATIO.fullmatch(number)):
+            return Fraction(number)
+        if isinstance(number, Real) and not hasattr(number, "as_integer_ratio"):
+            number = float(number)
+        if not isinstance(number, bool) and hasattr(number, "as_integer_ratio"):
+            return Float64(*map(int, number.as_integer_ratio()))
+    except OverflowError:
+        return float(number)
+    except ValueError:
+        raise _not_finite(value, what) from None
     raise InputError(
         f"{what} is {shown(value)}, a {type(value).__name__}, but must be a number: return a "
         "Fraction, an int or a float"
+    )
+
+
+def _not_finite(value: object, what: str | Of) -> InputError:
+    return InputError(
+        f"{what} is {plain(value)}, but must be a finite number: check the computation, or cap it"
     )
 
 
@@ -89,11 +126,8 @@ def digits_lost(value: object) -> float:
 
 def number_or_infinite(value: object, what: str | Of) -> float:
     """A user's number in float64, such as a logit, which may be infinite; NaN raises InputError."""
-    number = _python_scalar(value)
-    if isinstance(number, Decimal | float) and not isfinite(number) and number == number:
-        return float(number)
     try:
-        return float(exact(value, what))
+        return float(exact_or_infinite(value, what))
     except OverflowError:
         raise InputError(
             f"{what} is {plain(value)}, but must be within the range of float64: give its logarithm"
@@ -105,35 +139,11 @@ def has_no_order(answer: object) -> bool:
     return isinstance(answer, str | bytes | Set) or callable(getattr(answer, "items", None))
 
 
-def feature(value: object, what: str | Of) -> float:
-    """A feature in float64, as `number_or_infinite` reads it; a truth value is 0 or 1."""
-    if getattr(value, "shape", None) == () and isinstance(value.item(), bool):  # type: ignore[attr-defined]
-        value = bool(value)
-    return float(value) if isinstance(value, bool) else number_or_infinite(value, what)
-
-
-def _python_scalar(value: Any) -> Any:
-    """A scalar of NumPy or JAX as a number of Python; None if it is no single real number."""
-    # NumPy counts durations among the integers.
-    if getattr(getattr(value, "dtype", None), "kind", "") in ("m", "M"):
-        return None
-    # What is masked would be the number below the mask.
-    if getattr(value, "mask", None) is not None and bool(value.mask):
-        return None
-    if getattr(value, "shape", None) == () and hasattr(value, "item"):
+def truth_as_number(value: Any) -> Any:
+    """A truth value as 0 or 1, and any other value as it is."""
+    if getattr(value, "shape", None) == () and isinstance(value.item(), bool):
         value = value.item()
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, Decimal) and value.is_snan():
-        return nan
-    if isinstance(value, int | float | Fraction | Decimal):
-        return value
-    if hasattr(value, "as_integer_ratio"):  # NumPy's long double
-        try:
-            return Fraction(*map(int, value.as_integer_ratio()))
-        except (OverflowError, ValueError):
-            return float(value)
-    return value if isinstance(value, Rational) or not isinstance(value, Real) else float(value)
+    return int(value) if isinstance(value, bool) else value
 
 
 def called(owner: str, name: str, function: Callable[..., T], *arguments: object) -> T:

@@ -19,7 +19,7 @@ from reference.dag import PointedDAG
 from reference.errors import InputError, TooLargeError
 from reference.problems import Problem, enumerate_dag, enumerate_rewards
 from reference.problems.base import MAX_NODES
-from reference.user_code import Asked, Of, feature
+from reference.user_code import Asked, Of, number_or_infinite, truth_as_number
 
 S = TypeVar("S", bound=Hashable)
 
@@ -206,7 +206,10 @@ def _table(features: Callable[[S], Iterable[float]], dag: PointedDAG[S]) -> npt.
                 f"features({label!r}) is {answer!r}, but must be a list of numbers, at least one "
                 "and as many for every state: pad or cut it"
             )
-        row = [feature(entry, Of("an entry of features", label)) for entry in entries]
+        row = [
+            number_or_infinite(truth_as_number(entry), Of("an entry of features", label))
+            for entry in entries
+        ]
         if max(map(abs, row)) > LARGEST:
             raise InputError(
                 f"features({label!r}) is {answer!r}, but features are finite numbers that float32 "

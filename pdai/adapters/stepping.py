@@ -8,7 +8,7 @@ import numpy as np
 
 from reference.certificates.exact import ExactLaw, law_beside_target
 from reference.certificates.importance import Walks
-from reference.certificates.policies import BATCH_ROUNDING
+from reference.certificates.policies import BATCH_ROUNDING, LOGITS
 from reference.certificates.rows import Floats, Ints, choose_all, exact_row, soft_rows
 from reference.certificates.sums import PathSums
 from reference.certificates.walks import LogRewards, Sampler
@@ -170,7 +170,8 @@ class SteppedSampler(Sampler):
                 f"the library ends in {shown(min(strange, key=repr))}, which is no terminal state "
                 "of the problem: correct label, or name the right problem"
             )
-        law = law_beside_target([p_t.get(x, Fraction(0)) for x in labels], labels, rewards)
+        p_t = {x: p_t.get(x, Fraction(0)) for x in labels}
+        law = law_beside_target([*p_t.values()], labels, rewards, LOGITS)
         agree = "rewards are the problem's, with which the library's agree at every end"
         return law._replace(notes=[*law.notes, agree])
 

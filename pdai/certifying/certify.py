@@ -305,10 +305,10 @@ def _exact(
         if options.regime == "E":
             raise
         return None
-    lines = [*law.lines, *([] if features is None else exact_lines(features, law.table))]
-    return Certificate(
-        "E", law.interval, "terminals", 0.0, 0, lines, law.notes, table=law.table, tv=law.tv
-    )
+    lines = [*law.lines, *([] if features is None else exact_lines(features, law.table, law.kind))]
+    summary = law.interval, "terminals", 0.0, 0
+    laws: Any = {"table": law.table, "tv": law.tv, "kind": law.kind}
+    return Certificate("E", *summary, lines, law.notes, **laws)
 
 
 def _bare(
@@ -336,14 +336,15 @@ def _bare(
         regime = "N"
         notes.append(WHY_NO_MORE)
     elif known is not None:
-        exact = f"the target is exact here, from its {len(known):,} enumerated terminal states"
+        kind, count = source.target.kind, len(known)
+        exact = f"the target is {kind} here, from its {count:,} enumerated terminal states"
         notes += [FIXED, exact + ("" if target is None else unused)]
         # A sampler may leave the terminal states, whether or not these samples do.
         interval, lines = against_law(samples, {**known, Outside(): Fraction(0)}, level)
         if any(line.name.startswith(STANDING_OUT) for line in lines):
             notes.append(TOGETHER)
         if features is not None:
-            lines += sample_lines(features, samples, known, level)
+            lines += sample_lines(features, samples, known, level, kind)
         if options.certificate is not None:
             problem = source.target.problem
             notes += bare_proof(options.certificate, samples, known, problem, level)

@@ -29,6 +29,10 @@ NETWORK = (
 )
 
 
+# The floats of a run, in words.
+ROWS = "rows, which the network gives and which are closed to sum to one"
+
+
 class RunSource(SamplerSource):
     """The sampler of a run, at its last checkpoint; the options' seeds and limits are used.
 
@@ -64,7 +68,7 @@ class RunSource(SamplerSource):
         if enumeration is None:
             raise TooLargeError(f"the run {self.name!r} has more states than --max-states")
         made = ExactSampler(*exact_policy(self.policy, enumeration, self.target.max_states))
-        law = self._law(made, file, self.config.task.short_name)
+        law = self._law(made, file, self.config.task.short_name, ROWS)
         texts = self.config.task.texts
         advice = what_now(law, enumeration, read_metrics(self.folder), self.row, texts)
         return law._replace(notes=[*law.notes, *advice])

@@ -46,4 +46,5 @@ class SolvedSource(SamplerSource):
             self.notes.append(f"the code has changed since it was solved, and is used: {changed}")
 
     def exact(self, file: str | Path | None) -> ExactLaw:
-        return self._law(self.run.exact, file, self.run.task.short_name)
+        name = self.run.task.short_name
+        return self._law(self.run.exact, file, name, "the rows of policy.npz")

@@ -165,12 +165,17 @@ class SamplerSource:
         """
         raise InputError(f"p_B cannot be learned for {self.name}: only its draws are known")
 
-    def _law(self, made: ExactSampler, file: str | Path | None, problem_name: str) -> ExactLaw:
-        """The exact distribution of an enumerated sampler; writes the certificate file."""
+    def _law(
+        self, made: ExactSampler, file: str | Path | None, problem_name: str, floats: str
+    ) -> ExactLaw:
+        """The exact distribution of an enumerated sampler; writes the certificate file.
+
+        `floats` are those among its rows, in words.
+        """
         dag, rewards = made.lifted.base, self.target.rewards
         said = [] if file is None else self._written_proof(file, made, problem_name)
         labels = [dag.labels[x] for x in dag.terminals]
-        law = law_beside_target(marginal(made.forward), labels, rewards)
+        law = law_beside_target(marginal(made.forward), labels, rewards, floats)
         return law._replace(notes=[*law.notes, *said])
 
     def _written_proof(self, path: str | Path, made: ExactSampler, name: str) -> list[str]:
@@ -212,9 +217,8 @@ class FunctionSource(SamplerSource):
 
     def exact(self, file: str | Path | None) -> ExactLaw:
         made = exact_sampler(self.rows, self.target.dag(), self.target.max_states)
-        findings = self.rows.findings()
-        law = self._law(made, file, name_of(type(self.target.problem)))
-        return law._replace(notes=[*law.notes, *findings])
+        name = name_of(type(self.target.problem))
+        return self._law(made, file, name, self.rows.floats())
 
     def walker(self) -> Walker:
         problem, options, dag = self.target.problem, self.options, None
@@ -343,7 +347,8 @@ class LogProbSource(SamplerSource):
             off = "the probability that is missing lies outside of the terminal states"
             labels, values = [*labels, Outside()], [*values, 1 - total]
             rewards, total = [*rewards, Fraction(0)], Fraction(1)
-        law = law_beside_target([p / total for p in values], labels, rewards)
+        floats = "probabilities, by their logarithms"
+        law = law_beside_target([p / total for p in values], labels, rewards, floats)
         return law._replace(notes=[*law.notes, off])
 
     def walker(self) -> Sampler:

@@ -16,6 +16,7 @@ from reference.certificates.listed import ListedLaw
 from reference.certificates.partition import Bounding, bound_partition
 from reference.certificates.policies import WaysBack
 from reference.certificates.state_texts import FOLLOWED, StateTexts
+from reference.certificates.statement import FLOAT_INPUT, Kind
 from reference.certificates.walks import LogRewards
 from reference.dag import PointedDAG
 from reference.errors import InputError, TooLargeError, shown
@@ -25,7 +26,7 @@ from reference.problems.base import (
     enumerate_rewards,
     is_ours,
 )
-from reference.user_code import called, exact, number_or_infinite
+from reference.user_code import are_rational, called, exact, number_or_infinite
 
 # The time limit of a search for bounds of log Z, in seconds.
 SEARCH = 10.0
@@ -79,6 +80,13 @@ class Target:
             return None
         labels = [self._dag.labels[x] for x in self._dag.terminals]
         return dict(zip(labels, normalize(self.rewards), strict=True))
+
+    @property
+    def kind(self) -> Kind:
+        """The evidence for its enumerated distribution."""
+        is_law = isinstance(self.problem, ListedLaw)
+        rewards = self.problem.weights.values() if is_law else self.rewards
+        return "exact" if are_rational(rewards) else FLOAT_INPUT
 
     def outside(self, states: Sequence[Any]) -> Sequence[bool] | None:
         """For each state whether it has the probability 0; None if that is not known."""

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 from reference.certificates.betting import Interval
 from reference.certificates.policies import ForwardRows
-from reference.certificates.rows import exact_row
-from reference.certificates.statement import Line, small
+from reference.certificates.statement import FLOAT_INPUT, FLOATS, Kind, Line, small
 from reference.dag import PointedDAG
 from reference.fields.field import RATIONAL
 from reference.lifted import Forgetful, History, LiftedDAG, lift
 from reference.metrics import kl_divergence, normalize, total_variation
 from reference.policies import ForwardPolicy
 from reference.problems.base import met_again
+from reference.user_code import are_rational
 
 # States or histories per call, and terminal states that a note names.
 BATCH, NAMED = 4_096, 3
@@ -30,13 +30,15 @@ class ExactSampler(NamedTuple):
 class ExactLaw(NamedTuple):
     """The distribution of a sampler, with its target, and TV on terminal states.
 
-    The table has `x`, `p_T(x)`, `pi(x)` of every terminal state; notes are on those never reached.
+    The table has `x`, `p_T(x)`, `pi(x)` of every terminal state; notes are on those never reached,
+    and on the floats that were read, of which `kind` tells too.
     """
 
     tv: Fraction
     table: list[tuple[Any, Fraction, Fraction]]
     lines: list[Line]
     notes: list[str]
+    kind: Kind
 
     @property
     def interval(self) -> Interval:
@@ -62,11 +64,10 @@ def exact_sampler(rows: ForwardRows, dag: PointedDAG[Any], max_nodes: int) -> Ex
         else:
             histories = [(dag.labels[0], *lifted.dag.labels[node][1]) for node in nodes]
         for node, row in zip(nodes, rows.rows(histories), strict=True):
-            exact = exact_row(row.values)
             place = {child: number for number, child in enumerate(row.others)}
             for edge in lifted.dag.out_edges[node]:
                 child = dag.labels[lifted.projection[lifted.dag.edges[edge][1]]]
-                values[edge] = exact[place[child]]
+                values[edge] = row.exact[place[child]]
     rows.ask_again()
     if rows.is_markovian:
         for node, other in met_again(rows.graph, dag):
@@ -76,15 +77,21 @@ def exact_sampler(rows: ForwardRows, dag: PointedDAG[Any], max_nodes: int) -> Ex
 
 
 def law_beside_target(
-    p_t: Sequence[Fraction], labels: Sequence[Any], rewards: Sequence[Fraction]
+    p_t: Sequence[Fraction], labels: Sequence[Any], rewards: Sequence[Fraction], floats: str
 ) -> ExactLaw:
-    """The exact distribution of a sampler, with its target: `p_T(x)` and `R(x)` per terminal."""
+    """The exact distribution of a sampler, with its target: `p_T(x)` and `R(x)` per terminal.
+
+    `floats` are those of which `p_T` was computed, in words; "" if there are none.
+    """
+    if not are_rational(rewards):
+        floats += f"{'; ' * bool(floats)}rewards"
+    kind: Kind = FLOAT_INPUT if floats else "exact"
     target = normalize(rewards)
     missed = [i for i, p in enumerate(p_t) if p == 0]
     lines = [
         Line("KL(target || p_T), nats", kl_divergence(target, p_t), "float64"),
         Line("KL(p_T || target), nats", kl_divergence(p_t, target), "float64"),
-        Line("sum of p_T", sum(p_t, start=Fraction(0)), "exact"),
+        Line("sum of p_T", sum(p_t, start=Fraction(0)), kind),
         Line("terminal states", Fraction(len(labels)), "exact"),
     ]
     notes = []
@@ -96,6 +103,8 @@ def law_beside_target(
             f"the sampler never reaches {named}{more}: TV is at least their mass, "
             f"{small(mass, down=True)}"
         )
-        lines.append(Line("mass of terminals that are never reached", mass, "exact"))
+        lines.append(Line("mass of terminals that are never reached", mass, kind))
+    if floats:
+        notes.append(FLOATS.format(floats))
     tv = total_variation(p_t, target)
-    return ExactLaw(tv, list(zip(labels, p_t, target, strict=True)), lines, notes)
+    return ExactLaw(tv, list(zip(labels, p_t, target, strict=True)), lines, notes, kind)

@@ -4,20 +4,26 @@
 expectation contains the second.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
-from math import isfinite
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 
 from reference.certificates.betting import Floats, Interval, MeanInterval
 from reference.certificates.importance import Walks
-from reference.certificates.statement import Line
+from reference.certificates.statement import FLOAT_INPUT, Kind, Line
 from reference.errors import InputError, check_type, plain, shown
 from reference.problems.base import is_ours
-from reference.user_code import Asked, Of, feature
+from reference.user_code import (
+    Asked,
+    Of,
+    are_rational,
+    exact_or_infinite,
+    number_or_infinite,
+    truth_as_number,
+)
 
 # A function from a terminal state to numbers by name, in [0, 1] for a certificate.
 Features = Callable[[Any], Mapping[str, float]]
@@ -121,6 +127,16 @@ def table(
     `names` are those at earlier states; () if no state came before. Raises InputError if a value is
     not finite, or, if bounded, lies outside [0, 1], or names differ between states.
     """
+    rows = _rows(features, terminals, names, is_bounded)
+    names = names or tuple(next(iter(rows.values()), ()))
+    numbers = [[number_or_infinite(rows[x][name], name) for name in names] for x in terminals]
+    return names, np.array(numbers, float).reshape(len(terminals), len(names))
+
+
+def _rows(
+    features: Features, terminals: Sequence[Any], names: Sequence[str], is_bounded: bool
+) -> Mapping[Any, Mapping[str, Fraction]]:
+    """The values of features by terminal state and name; raises InputError as `table` does."""
     values = _values(features, is_bounded)
     rows = {x: values(x) for x in dict.fromkeys(terminals)}
     values.ask_again()
@@ -131,24 +147,29 @@ def table(
                 f"the features of {x!r} have the names {list(row)}, unlike those of other "
                 "states: give all of them at every state"
             )
-    numbers = [[rows[x][name] for name in names] for x in terminals]
-    return names, np.array(numbers, float).reshape(len(terminals), len(names))
+    return rows
 
 
-def exact_lines(features: Features, law: Sequence[tuple[Any, Fraction, Fraction]]) -> list[Line]:
-    """The exact expectations of features under a sampler and its target, farthest apart first."""
-    model: defaultdict[str, Fraction] = defaultdict(Fraction)
-    target: defaultdict[str, Fraction] = defaultdict(Fraction)
-    names, values = table(features, [x for x, _, _ in law])
-    for (_, p, pi), row in zip(law, values.tolist(), strict=True):
-        for name, value in zip(names, row, strict=True):
-            model[name] += p * Fraction(value)
-            target[name] += pi * Fraction(value)
-    return [
-        Line(f"{name}: {whose}", means[name], "exact")
-        for name in sorted(model, key=lambda name: -abs(model[name] - target[name]))
-        for whose, means in (("sampler", model), ("target", target))
-    ]
+def exact_lines(
+    features: Features, law: Sequence[tuple[Any, Fraction, Fraction]], kind: Kind = "exact"
+) -> list[Line]:
+    """The expectations of features under a sampler and its target, farthest apart first.
+
+    They are by rational arithmetic; `kind` is that of the two laws.
+    """
+    rows = _rows(features, [x for x, _, _ in law], (), True)
+    lines: list[tuple[Fraction, list[Line]]] = []
+    for name in next(iter(rows.values()), ()):
+        values = [rows[x][name] for x, _, _ in law]
+        of = kind if are_rational(values) else FLOAT_INPUT
+        model, target = (
+            sum((row[at] * f for row, f in zip(law, values, strict=True)), start=Fraction(0))
+            for at in (1, 2)
+        )
+        pair = [Line(f"{name}: sampler", model, of), Line(f"{name}: target", target, of)]
+        lines.append((-abs(model - target), pair))
+    lines.sort(key=lambda pair: pair[0])
+    return [line for _, pair in lines for line in pair]
 
 
 def sample_lines(
@@ -156,44 +177,48 @@ def sample_lines(
     samples: Sequence[Hashable],
     target: Mapping[Hashable, Fraction],
     level: float,
+    kind: Kind = "exact",
 ) -> list[Line]:
     """The expectations of features under a sampler and a listed target, farthest apart first.
 
     Of independent samples outside of the target, a feature may be any number in [0, 1]. `target`
-    has `pi(x)` of every terminal state; any interval fails with probability at most `level`.
+    has `pi(x)` of every terminal state, of that kind; any interval fails with probability at most
+    `level`.
     """
     counts = Counter(samples)
     inside = [x for x in counts if x in target]
     names, values = table(features, inside)
     many = [counts[x] for x in inside]
     outside = np.zeros(len(samples) - sum(many))
-    exact = exact_lines(features, [(x, p, p) for x, p in target.items()])
-    means = {line.name: line.value for line in exact}
+    exact = exact_lines(features, [(x, p, p) for x, p in target.items()], kind)
+    means = {line.name: line for line in exact}
     groups = []
     for name, column in zip(names, values.T, strict=True):
-        mean, known = MeanInterval(), Line(f"{name}: target", means[f"{name}: target"], "exact")
+        mean, known = MeanInterval(), means[f"{name}: target"]
         low = np.concatenate([np.repeat(column, many), outside])
         mean.add(low, np.concatenate([low[: len(low) - len(outside)], outside + 1]))
         bound = mean.interval(level / len(names))
-        gap = abs((bound.low + bound.high) / 2 - float(means[known.name]))  # type: ignore[arg-type]  # a fraction
+        gap = abs((bound.low + bound.high) / 2 - float(known.value))  # type: ignore[arg-type]  # a fraction
         groups.append((-gap, [Line(f"{name}: sampler", bound, "bound"), known]))
     groups.sort(key=lambda group: group[0])
     return [line for _, lines in groups for line in lines]
 
 
-def _values(features: Features, is_bounded: bool) -> Asked[dict[str, float]]:
+def _values(features: Features, is_bounded: bool) -> Asked[dict[str, Fraction]]:
     """The features, checked to be numbers, perhaps in [0, 1]; some are computed twice."""
     wanted = "lie in [0, 1]: scale it, and scale the answer back" if is_bounded else "be finite"
 
-    def read(given: Any, x: Any) -> dict[str, float]:
+    def read(given: Any, x: Any) -> dict[str, Fraction]:
         check_type("the features", f"the value at {shown(x)}", given, Mapping)
         row = {}
         for name, value in given.items():
-            row[str(name)] = number = feature(value, Of(f"the feature {name!r}", x))
-            if not (0 <= number <= 1 if is_bounded else isfinite(number)):
+            what = Of(f"the feature {name!r}", x)
+            number = exact_or_infinite(truth_as_number(value), what)
+            if isinstance(number, float) or (is_bounded and not 0 <= number <= 1):
                 raise InputError(
                     f"the feature {name!r} of {shown(x)} is {plain(value)}, but must {wanted}"
                 )
+            row[str(name)] = number
         if len(row) < len(given):
             raise InputError(
                 f"the features of {shown(x)} have the names {list(given)}, two of which are one "

@@ -12,7 +12,7 @@ from reference.errors import InputError, check_hashable, check_list, check_type,
 from reference.problems.base import MAX_LOG_REWARD, exponential
 from reference.problems.columns import DECIMAL
 from reference.text import counted
-from reference.user_code import Of, digits_lost, exact, number_or_infinite
+from reference.user_code import RATIO, Of, digits_lost, exact, exact_or_infinite
 
 UNIFORM = "uniform"
 # A row of texts with the number of its line.
@@ -146,8 +146,8 @@ def from_logs(logs: Mapping[Hashable, Any]) -> dict[Hashable, Fraction]:
     numbers: dict[Hashable, Fraction] = {}
     for value, log in logs.items():
         what = Of("the log weight", value)
-        if number_or_infinite(log, what) != -math.inf:
-            numbers[value] = exact(log, what)
+        if (number := exact_or_infinite(log, what)) != -math.inf:
+            numbers[value] = exact(number, what)
     # Sums of weights stay short if the largest weight is 1.
     largest = max(numbers.values(), default=Fraction(0))
     for value, number in numbers.items():
@@ -165,7 +165,7 @@ def read_weights(path: Path, header: bool | None = None) -> Mapping[Hashable, Fr
 
     The columns are `value`, or another of `VALUES`, and `weight` or `log_weight`, in nats. No names
     are needed for weights. Raises InputError if it cannot be read, a value is repeated, or a weight
-    is no decimal number.
+    is neither a decimal number nor a fraction.
     """
     _, names, rows = _rows(path, header, ("value", "weight"), ("value", "log_weight"))
     other = "log_weight" if "log_weight" in names else "weight"
@@ -174,13 +174,13 @@ def read_weights(path: Path, header: bool | None = None) -> Mapping[Hashable, Fr
         value, weight = row[names.index("value")], row[names.index(other)].strip()
         if weight == "-inf" and other == "log_weight":
             law[value] = -math.inf
-        elif DECIMAL.fullmatch(weight):
+        elif DECIMAL.fullmatch(weight) or RATIO.fullmatch(weight):
             law[value] = Fraction(weight)
         else:
             raise InputError(
                 f"{str(path)!r}, line {line}: the {other.replace('_', ' ')} of {value!r} is "
-                f"{weight!r}, but must be a decimal number (columns are named value and weight, or "
-                "log_weight)"
+                f"{weight!r}, but must be a decimal number, or a fraction such as 2/3 "
+                "(columns are named value and weight, or log_weight)"
             )
     _check_distinct([row[names.index("value")] for _, row in rows], len(law), repr(str(path)))
     return from_logs(law) if other == "log_weight" else law

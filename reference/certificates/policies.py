@@ -2,25 +2,34 @@
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from fractions import Fraction
 from itertools import accumulate
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
-from reference.certificates.rows import FLOAT32, soft_row, unit_row
+import numpy as np
+
+from reference.certificates.rows import FLOAT32, choose, exact_row, soft_row, unit_row
+from reference.certificates.statement import at_most
 from reference.dag import PointedDAG
-from reference.errors import InputError, check_sequence, shown
+from reference.errors import InputError, check_sequence, plain, shown
 from reference.problems.base import AskedProblem
 from reference.user_code import (
     ASKED_AGAIN,
     LONG,
+    NORMAL,
     Asked,
     Growth,
     Of,
+    are_rational,
     asked_again,
     called,
+    exact_or_infinite,
     has_no_order,
     number_or_infinite,
     same_states,
 )
+
+Number = TypeVar("Number")
 
 # The kinds of arguments and of results of a user's function.
 Takes = Literal["state", "states", "history", "histories"]
@@ -34,21 +43,68 @@ KEPT = 1_000_000
 BATCH_ROUNDING = 2.0**-9
 
 History = tuple[Hashable, ...]
+# Rows of floats, in words.
+LOGITS = "rows, the soft-max of logits"
 
 
 class Row(NamedTuple):
-    """A checked, closed row over children or parents, with its partial sums and its logarithms."""
+    """A checked row over children or parents, with its partial sums and its logarithms.
+
+    Probabilities given as rational numbers are in `rational`, and the floats next to them in
+    `values`; other rows are floats, and closed.
+    """
 
     others: Sequence[Hashable]
     values: list[float]
     sums: list[float]
     logs: list[float]
+    rational: Sequence[Fraction] | None = None
 
     @classmethod
-    def of(cls, others: Sequence[Hashable], values: list[float]) -> "Row":
+    def of(
+        cls,
+        others: Sequence[Hashable],
+        values: list[float],
+        rational: Sequence[Fraction] | None = None,
+    ) -> "Row":
         """The row with its sums and logarithms."""
-        logs = [math.log(p) if p > 0 else -math.inf for p in values]
-        return cls(others, values, [*accumulate(values)], logs)
+        logs = [_log(p) if p > 0 else -math.inf for p in rational or values]
+        return cls(others, values, [*accumulate(values)], logs, rational)
+
+    @classmethod
+    def read(cls, others: Sequence[Hashable], answer: Any, what: Of) -> tuple["Row", float]:
+        """The row of a user's probabilities, and the largest change of one.
+
+        Raises InputError if they are no probabilities, or rational, and do not sum to exactly one.
+        """
+        numbers = _numbers(answer, others, 0, what, exact_or_infinite)
+        if not are_rational(numbers):
+            floats = [number_or_infinite(p, what) for p in numbers]
+            values = unit_row(floats, what)
+            largest = values.index(max(values))
+            # Of the exact row, whose largest number is one minus the others.
+            left = math.fsum([1.0, values[largest], -floats[largest], *(-p for p in values)])
+            changes = [abs(p - q) for p, q in zip(values, floats, strict=True)]
+            changes[largest] = abs(left)
+            return cls.of(others, values), max(changes)
+        rational = [Fraction(p) for p in numbers]
+        total = sum(rational, start=Fraction(0))
+        if min(rational) < 0 or total != 1:
+            raise InputError(
+                f"{what} is {plain(', '.join(map(str, rational)))}, and sums to {plain(total)}: "
+                "rational numbers must be at least 0 and sum to exactly 1; correct it, or give "
+                "floats, which are normalised"
+            )
+        return cls.of(others, [*map(float, rational)], rational), 0.0
+
+    @property
+    def exact(self) -> Sequence[Fraction]:
+        """The exact probabilities, with the sum one."""
+        return self.rational or exact_row(self.values)
+
+    def draw(self, rng: np.random.Generator) -> int:
+        """The number of a child or parent, drawn with its exact probability."""
+        return choose(self.values, self.sums, rng, self.rational)
 
     def __repr__(self) -> str:
         return repr(dict(zip(self.others, self.values, strict=True)))
@@ -63,13 +119,21 @@ class Row(NamedTuple):
         return all(abs(row.get(child, math.inf) - p) <= BATCH_ROUNDING for child, p in pairs)
 
 
+def _log(p: float | Fraction) -> float:
+    """The logarithm of a probability, also of one below the range of floats."""
+    if p >= NORMAL or isinstance(p, float):
+        return math.log(p)
+    shift = p.denominator.bit_length() - p.numerator.bit_length()
+    return math.log(p * 2**shift) - shift * math.log(2)
+
+
 class ForwardRows:
     """The rows of `p_F`, by a function of the state or of the history.
 
     It `takes` one state, a list of states, one history (a tuple of states from the initial one on)
-    or a list of histories, and `gives` probabilities, which must sum to one up to the rounding of
-    float32, or logits. A row is a sequence in the order of `problem.children(state)`, or a mapping
-    from child to number, in which absent children have probability zero.
+    or a list of histories, and `gives` probabilities, which must sum to one, floats up to the
+    rounding of float32, or logits. A row is a sequence in the order of `problem.children(state)`,
+    or a mapping from child to number, in which absent children have probability zero.
     """
 
     def __init__(
@@ -82,7 +146,8 @@ class ForwardRows:
         self.graph: AskedProblem[Any] = AskedProblem(problem)
         self.takes, self.gives = takes, gives
         self.is_markovian = takes in ("state", "states")
-        self.largest_gap = 0.0
+        # The largest change of a float; None where all rows are rational.
+        self.largest_change: float | None = None
         # For logits: whether rows are probabilities themselves, where that makes a difference.
         self._are_rows = set[bool]()
         self._kept: dict[Hashable, Row] = {}
@@ -129,19 +194,19 @@ class ForwardRows:
                 "(takes='history')"
             )
 
-    def findings(self) -> list[str]:
-        """The largest rounding of a row's sum; raises InputError if logits are probabilities."""
+    def floats(self) -> str:
+        """The floats among the rows, in words; "" where all rows are rational.
+
+        Raises InputError if logits are probabilities.
+        """
         if self._are_rows == {True}:
             raise InputError(
                 f"{self._name} gives logits, but each of its rows is at least 0 and sums to 1, as "
                 "probabilities do: leave gives='logits' out, or shift the logits if they are meant"
             )
-        if not self.largest_gap:
-            return []
-        return [
-            f"rows summed to one within {self.largest_gap:.1e}, and were normalised exactly: the "
-            "certificate covers the normalised sampler"
-        ]
+        if self.gives == "logits":
+            return LOGITS
+        return "" if self.largest_change is None else changed_rows(self.largest_change)
 
     def _ask(self, keys: list[Hashable]) -> list[Row]:
         if self.takes in ("state", "history"):
@@ -163,20 +228,31 @@ class ForwardRows:
         children = self.graph.children(key if self.is_markovian else key[-1])
         what = Of("the row", key)
         if self.gives == "logits":
-            numbers = _numbers(given, children, -math.inf, what)
+            numbers = _numbers(given, children, -math.inf, what, number_or_infinite)
             soft = Row.of(children, soft_row(numbers, what))
             # An even row means the same, and an indicator may be meant.
             if min(numbers) < max(numbers) and not {0.0, 1.0} >= {*numbers}:
                 gap = abs(math.fsum(numbers) - 1)
                 self._are_rows.add(min(numbers) >= 0 and gap <= FLOAT32 * (len(numbers) + 2))
             return soft
-        numbers = _numbers(given, children, 0.0, what)
-        values = unit_row(numbers, what)
-        self.largest_gap = max(self.largest_gap, abs(math.fsum(numbers) - 1))
-        return Row.of(children, values)
+        row, change = Row.read(children, given, what)
+        if row.rational is None:
+            self.largest_change = max(self.largest_change or 0.0, change)
+        return row
 
 
-def _numbers(answer: Any, others: Sequence[Hashable], absent: float, what: Of) -> list[float]:
+def changed_rows(change: float) -> str:
+    """Rows of floats in words, with the largest change of one."""
+    return f"rows, each changed by at most {at_most(change)} to sum to one"
+
+
+def _numbers(
+    answer: Any,
+    others: Sequence[Hashable],
+    absent: float,
+    what: Of,
+    read: Callable[[Any, Of], Number],
+) -> list[Number]:
     """The numbers of a user's row; raises InputError unless there is one for each state."""
     if callable(getattr(answer, "items", None)):
         # A row of pandas is a mapping, whose labels may repeat.
@@ -201,7 +277,7 @@ def _numbers(answer: Any, others: Sequence[Hashable], absent: float, what: Of) -
             f"{what} has {len(numbers)} numbers for {len(others)} states: give one per state, in "
             "the order of children(state) or parents(state), or a mapping from state to number"
         )
-    return [number_or_infinite(number, what) for number in numbers]
+    return [read(number, what) for number in numbers]
 
 
 def parents_of(problem: Any) -> Callable[[Any], Sequence[Hashable]] | None:
@@ -280,8 +356,8 @@ class BackwardRows:
             if len(self._kept) > KEPT:
                 self._kept.clear()
             if self.p_b is None:
-                parents = self.parents(state)
-                self._kept[state] = Row.of(parents, unit_row([1 / len(parents)] * len(parents), ""))
+                count = len(self.parents(state))
+                self._kept[state] = self._given([Fraction(1, count)] * count, state)
             else:
                 self._kept[state] = self.p_b(state)
         return self._kept[state]
@@ -294,8 +370,7 @@ class BackwardRows:
             self.p_b.ask_again()
 
     def _given(self, given: Any, state: Hashable) -> Row:
-        parents, what = self.parents(state), Of("the row of p_B", state)
-        return Row.of(parents, unit_row(_numbers(given, parents, 0.0, what), what))
+        return Row.read(self.parents(state), given, Of("the row of p_B", state))[0]
 
     def _in_graph(self, state: Hashable) -> list[Hashable]:
         edges = self.dag.in_edges[self.dag.index[state]]

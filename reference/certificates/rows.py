@@ -1,8 +1,9 @@
 """Closed rows: the exact probabilities that a certificate covers, and exact draws from them.
 
-A row of a network or a function is normalised in float64. Each probability is read as the dyadic
-rational that it is, except the largest, which is one minus the others. Rows then sum to one
-exactly, and all denominators are powers of two. Every regime closes rows here.
+A row of floats, of a network or a function, is normalised in float64. Each probability is read as
+the dyadic rational that it is, except the largest, which is one minus the others. Rows then sum to
+one exactly, and all denominators are powers of two. Every regime closes rows here; rows of rational
+numbers are one or refused, and stay as they are.
 """
 
 import math
@@ -106,8 +107,15 @@ def exact_entry(row: Sequence[float], place: int) -> Fraction:
     return Fraction(common - sum(n * (common // d) for n, d in ratios), common)
 
 
-def choose(row: Sequence[float], sums: Sequence[float], rng: np.random.Generator) -> int:
+def choose(
+    row: Sequence[float],
+    sums: Sequence[float],
+    rng: np.random.Generator,
+    exact: Sequence[Fraction] | None = None,
+) -> int:
     """A number drawn with exactly the probabilities of `exact_row`, if random bits are fair.
+
+    Where the floats are those next to `exact` probabilities, it is drawn with these.
 
     A uniform number of 53 bits decides, unless it lies within rounding of a boundary of the partial
     sums. Then more bits are drawn, until exact arithmetic decides.
@@ -116,7 +124,7 @@ def choose(row: Sequence[float], sums: Sequence[float], rng: np.random.Generator
     first = bisect_right(sums, uniform - window)
     if first == bisect_right(sums, uniform + window):
         return first
-    return _choose_exactly(row, uniform, rng)
+    return _choose_exactly(exact_row(row) if exact is None else exact, uniform, rng)
 
 
 def choose_all(rows: Floats, rng: np.random.Generator) -> Ints:
@@ -127,14 +135,13 @@ def choose_all(rows: Floats, rng: np.random.Generator) -> Ints:
     window = (children + 2) * 2.0**-52
     first: Ints = (sums <= uniform - window).sum(1)
     for at in np.flatnonzero(first != (sums <= uniform + window).sum(1)).tolist():
-        first[at] = _choose_exactly(rows[at].tolist(), float(uniform[at, 0]), rng)
+        first[at] = _choose_exactly(exact_row(rows[at].tolist()), float(uniform[at, 0]), rng)
     return first
 
 
-def _choose_exactly(row: Sequence[float], low: float, rng: np.random.Generator) -> int:
+def _choose_exactly(exact: Sequence[Fraction], low: float, rng: np.random.Generator) -> int:
     """The choice at a uniform number that lies in `[low, low + 2^-53)`, bit by bit."""
-    exact = exact_row(row)
-    common = max(p.denominator for p in exact)  # all are powers of two
+    common = math.lcm(*(p.denominator for p in exact))
     sums = [*accumulate(p.numerator * (common // p.denominator) for p in exact)]
     return place(common, sums, lambda _: int(rng.integers(2)), int(low * 2**53), 53)
 

@@ -21,7 +21,12 @@ REGIMES: dict[Regime, str] = {
 }
 
 # The evidence for a value. A bound fails with probability at most the level of the certificate.
-Kind = Literal["exact", "float64", "bound", "estimate", "as given"]
+Kind = Literal["exact", "exact for float64 input", "float64", "bound", "estimate", "as given"]
+# Of rational arithmetic on numbers of which some were floats; and the note that says which.
+FLOAT_INPUT: Kind = "exact for float64 input"
+FLOATS = "read as the rational numbers that float64 has: {}"
+# The longest fraction that is printed beside its decimal.
+SHORT = 15
 
 
 @dataclass(frozen=True)
@@ -33,10 +38,17 @@ class Line:
     kind: Kind
 
     def text(self) -> str:
-        """The value as text, with six significant digits; bounds are rounded outward."""
+        """The value as text, with six significant digits; bounds are rounded outward.
+
+        A short fraction that is exact stands before its decimal.
+        """
         if isinstance(self.value, Interval):
             return f"[{small(self.value.low, down=True)}, {small(self.value.high, down=False)}]"
-        return self.value if isinstance(self.value, str) else small(self.value)
+        if isinstance(self.value, str):
+            return self.value
+        fraction, text = str(self.value), small(self.value)
+        is_short = self.kind == "exact" and "/" in fraction and len(fraction) <= SHORT
+        return f"{fraction} = {text}" if is_short else text
 
 
 def small(value: Fraction | float, *, down: bool | None = None, digits: int = 6) -> str:
@@ -73,7 +85,8 @@ class Certificate:
         notes: assumptions, findings, and the reasons for missing bounds.
         name: the name of the sampler.
         table: `x`, `p_T(x)`, `pi(x)` of every terminal state, in regime E.
-        tv: the exact TV on terminal states, in regime E.
+        tv: TV on terminal states, by rational arithmetic, in regime E.
+        kind: the evidence for `tv`, which tells whether a number was a float.
         excluded: the draws whose target probability is 0: each shows that TV is above 0.
         conditions: the assumptions that the title names, each as a clause after "if".
 
@@ -91,6 +104,7 @@ class Certificate:
     name: str = "a sampler"
     table: Sequence[tuple[Any, Fraction, Fraction]] = ()
     tv: Fraction | None = None
+    kind: Kind = "exact"
     excluded: Sequence[Hashable] = ()
     conditions: Sequence[str] = ()
 
@@ -150,7 +164,7 @@ class Certificate:
     @property
     def report(self) -> dict[str, str]:
         """Every line as text with its kind, by name."""
-        kind: Kind = "bound" if self.tv is None else "exact"
+        kind: Kind = "bound" if self.tv is None else self.kind
         tv = Line(self.title, self.interval if self.tv is None else self.tv, kind)
         lines = (*self.certain, tv, Line("in words", self.meaning, kind), *self.lines)
         return {line.name: f"{line.text()} ({line.kind})" for line in lines}
@@ -168,6 +182,7 @@ class Certificate:
             "of": self.of,
             "conditions": list(self.conditions),
             "tv": None if self.tv is None else str(self.tv),
+            "kind": "bound" if self.tv is None else self.kind,
             "level": self.level,
             "samples": self.samples,
             "lines": [

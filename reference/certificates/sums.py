@@ -1,6 +1,6 @@
 """Sums of log-probabilities along a batch of trajectories, with a bound of their rounding."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -39,7 +39,7 @@ class PathSums:
         with np.errstate(divide="ignore"):
             self.add(sums, at, np.log(rows[at, chosen[at]]), rows.shape[1])
         if self._exact is not None:
-            self.keep(sums, at.tolist(), rows[at].tolist(), chosen[at].tolist())
+            self.keep(sums, at, map(exact_entry, rows[at].tolist(), chosen[at].tolist()))
 
     def add(self, sums: Floats, at: Any, logs: Any, width: int) -> None:
         """Adds logarithms, in nats, to `log_p_f` or `log_p_b` of some trajectories, each once.
@@ -50,18 +50,12 @@ class PathSums:
         self.size[at] += np.where(np.isfinite(logs), 1 + np.abs(logs), 0.0)
         self.widest = max(self.widest, 3 * width)
 
-    def keep(
-        self,
-        sums: Floats,
-        at: Sequence[int],
-        rows: Sequence[Sequence[float]],
-        chosen: Sequence[int],
-    ) -> None:
-        """Keeps the chosen entries of closed rows exactly, if these are needed."""
+    def keep(self, sums: Floats, at: Iterable[int], entries: Iterable[Fraction]) -> None:
+        """Keeps the chosen entries of exact rows, which are not computed unless they are needed."""
         if self._exact is not None:
             paths = self._forward if sums is self.log_p_f else self._backward
-            for i, row, to in zip(at, rows, chosen, strict=True):
-                paths[i].append(exact_entry(row, to))
+            for i, entry in zip(at, entries, strict=True):
+                paths[i].append(entry)
 
     def error(self, log_reward: Floats) -> Floats:
         """A bound of the rounding in `log R + log p_B - log p_F`, without the error of `log R`.

@@ -12,7 +12,7 @@ import numpy as np
 
 from reference.certificates.importance import Walks
 from reference.certificates.policies import KEPT, BackwardRows, ForwardRows, History
-from reference.certificates.rows import choose
+from reference.certificates.statement import FLOATS
 from reference.certificates.sums import ExactPath, PathSums
 from reference.errors import InputError, shown
 from reference.problems.base import AskedProblem
@@ -121,14 +121,15 @@ class Walker(Sampler):
         going = list(range(count))
         while going:
             rows = self.forward.rows([histories[i] for i in going])
-            chosen = [choose(row.values, row.sums, self.rng) for row in rows]
+            chosen = [row.draw(self.rng) for row in rows]
             if sums is not None:
                 logs = [row.logs[to] for row, to in zip(rows, chosen, strict=True)]
                 sums.add(sums.log_p_f, going, logs, max(len(row.values) for row in rows))
-                sums.keep(sums.log_p_f, going, [row.values for row in rows], chosen)
+                entries = (row.exact[to] for row, to in zip(rows, chosen, strict=True))
+                sums.keep(sums.log_p_f, going, entries)
             for i, row, to in zip(going, rows, chosen, strict=True):
-                if 0.0 in row.values and self._missed is None:
-                    self._missed = (histories[i][-1], row.others[row.values.index(0.0)])
+                if -math.inf in row.logs and self._missed is None:
+                    self._missed = (histories[i][-1], row.others[row.logs.index(-math.inf)])
                 histories[i] = (*histories[i], row.others[to])
             going = [i for i in going if graph.children(histories[i][-1])]
             if going and len(path := histories[going[0]]) > LONG:
@@ -180,7 +181,7 @@ class Walker(Sampler):
         path = [terminal]
         while path[-1] != self.forward.graph.initial:
             row = self.backward.row(path[-1])
-            path.append(row.others[choose(row.values, row.sums, rng)])
+            path.append(row.others[row.draw(rng)])
             if len(path) > LONG and not len(path) % LONG:
                 growth.check(len(path), path[-1], path)
         return tuple(reversed(path))
@@ -192,7 +193,8 @@ class Walker(Sampler):
         """
         for asked in (self.forward, self.backward, self.reward.graph):
             asked.ask_again()
-        findings = self.forward.findings()
+        floats = self.forward.floats()
+        findings = [FLOATS.format(floats)] if floats else []
         if self._missed is not None:
             findings.append(
                 f"p_F gives zero to the child {self._missed[1]!r} of {self._missed[0]!r}: all "
@@ -215,7 +217,8 @@ class Walker(Sampler):
                 chosen.append(row.others.index(before))
                 logs.append(row.logs[chosen[-1]])
             sums.add(sums.log_p_b, at, logs, max(len(row.values) for row in rows))
-            sums.keep(sums.log_p_b, at, [row.values for row in rows], chosen)
+            entries = (row.exact[to] for row, to in zip(rows, chosen, strict=True))
+            sums.keep(sums.log_p_b, at, entries)
         terminals = [history[-1] for history in histories]
         return sums.walks(terminals, [self.reward(x) for x in terminals])
 

@@ -27,6 +27,7 @@ from reference.user_code import (
     ASKED_AGAIN,
     LONG,
     Asked,
+    Float64,
     Growth,
     Of,
     asked_again,
@@ -499,7 +500,7 @@ def exponential(power: Fraction) -> Fraction:
     error of `math.exp`, at most a unit in the last place, make the relative error at most 2^-51.
     """
     k = round(power / LOG_2)
-    return Fraction(math.exp(power - k * LOG_2)) * Fraction(2) ** k
+    return Float64(Fraction(math.exp(power - k * LOG_2)) * Fraction(2) ** k)
 
 
 def dyadic(value: float, bits: int = 24) -> Fraction:

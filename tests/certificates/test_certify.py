@@ -3,6 +3,7 @@
 import math
 import random
 from collections.abc import Callable
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -15,7 +16,9 @@ import pdai
 from reference import InputError
 from reference.certificates import check_certificate, confirm_problem, read_header
 from reference.certificates.betting import Interval
+from reference.certificates.policies import BackwardRows, ForwardRows
 from reference.certificates.statement import Line, small
+from reference.certificates.walks import Walker
 from reference.fields.field import RATIONAL
 from reference.policies import BackwardPolicy
 from reference.problems import Grid
@@ -342,7 +345,9 @@ def test_a_learned_backward_policy_brings_the_bound_down_to_the_terminals() -> N
 
 def test_certificates_show_themselves_and_small_numbers_as_small_ones() -> None:
     result = pdai.certify(policy, GRID)
-    assert "(exact)" in repr(result)
+    assert f"TV of terminals {small(result.tv)} (exact for float64 input), of policy" in repr(
+        result
+    )
     assert "<table>" in result._repr_html_()
     assert result.to_json()["tv"] == str(result.tv)
     assert small(1.3e-7) == "1.3e-07"
@@ -369,3 +374,121 @@ def test_the_certificate_file_is_accepted_and_a_changed_one_is_not(name: str, pa
     assert float(claim.value) == pytest.approx(float(result.tv or 0), abs=1e-11)
     path.write_text(path.read_text().replace("\nt ", "\nt 9", 1))
     assert not check_certificate(path).accepted
+
+
+THIRDS, TINY = [Fraction(1, 3), Fraction(2, 3)], Fraction(1, 10**400)
+SCALED = {"a": Fraction(117, 220), "b": Fraction(117, 110)}
+
+
+def pair(answer: Callable[[str], Any], method: str = "reward") -> Any:
+    """Two states, whose rewards or their logarithms a function gives."""
+    members = {"children": lambda self, x: ["a", "b"] * (not x), method: lambda self, x: answer(x)}
+    return type("Pair", (), {"initial": "", **members})()
+
+
+# The numbers of a sampler and of its target, what is said, and TV.
+FLOAT, EXACT = "exact for float64 input", "exact"
+INPUTS: dict[str, tuple[Any, dict[str, Any], str, Any]] = {
+    "fractions": (THIRDS, {"law": SCALED}, EXACT, 0),
+    "a mapping": ({"b": THIRDS[1], "a": THIRDS[0]}, {"law": SCALED}, EXACT, 0),
+    "decimals": ([Decimal("0.3"), Decimal("0.7")], {"law": {"a": 3, "b": 7}}, EXACT, 0),
+    "texts": (["1/3", "2/3"], {"law": {"a": "117/220", "b": "117/110"}}, EXACT, 0),
+    "integers": ([1, 0], {"law": {"a": 3**500, "b": 2 * 3**500}}, EXACT, Fraction(2, 3)),
+    "of NumPy": (np.array([1, 0]), {"law": SCALED}, EXACT, Fraction(2, 3)),
+    "below floats": ([TINY, 1 - TINY], {"law": {"a": TINY, "b": 1 - TINY}}, EXACT, 0),
+    "near a half": (
+        [Fraction(1, 2) + Fraction(1, 10**20), Fraction(1, 2) - Fraction(1, 10**20)],
+        {"law": {"a": 1, "b": 1}},
+        EXACT,
+        Fraction(1, 10**20),
+    ),
+    "rewards": (THIRDS, {"problem": pair(SCALED.__getitem__)}, EXACT, 0),
+    "float rows": ([0.5, 0.5], {"law": {"a": 1, "b": 1}}, FLOAT, 0),
+    "one float": ([0.5, Fraction(1, 2)], {"law": {"a": 1, "b": 1}}, FLOAT, 0),
+    "float weights": (THIRDS, {"law": {"a": 1.0, "b": 2}}, FLOAT, 0),
+    "float rewards": (THIRDS, {"problem": pair({"a": 1.0, "b": 2}.__getitem__)}, FLOAT, 0),
+    "log weights": (["1/2", "1/2"], {"log_weights": {"a": Fraction(3), "b": 3}}, FLOAT, 0),
+    "log rewards": (["1/2", "1/2"], {"problem": pair(lambda x: 3, "log_reward")}, FLOAT, 0),
+    "logits": ([0.0, 0.0], {"law": {"a": 1, "b": 1}, "gives": "logits"}, FLOAT, 0),
+}
+
+
+@pytest.mark.catches(
+    "A number that was a float is taken for a rational one.",
+    "reference/user_code.py",
+    "return Float64(*map(int, number.as_integer_ratio()))",
+    "return Fraction(*map(int, number.as_integer_ratio()))",
+    only="float_weights",
+)
+@pytest.mark.catches(
+    "Rational rows are read as floats, and TV of the floats is called exact.",
+    "reference/certificates/policies.py",
+    "return self.rational or exact_row(self.values)",
+    "return exact_row(self.values)",
+    only="fractions",
+)
+@pytest.mark.parametrize(("row", "target", "kind", "tv"), INPUTS.values(), ids=INPUTS)
+def test_what_is_rational_stays_exact_and_what_was_a_float_is_marked(
+    row: Any, target: dict[str, Any], kind: str, tv: Any
+) -> None:
+    """TV of thirds beside thirds was 1.85e-17 (exact)."""
+    made = pdai.certify(lambda _: row, **target)
+    assert (made.tv, made.to_json()["kind"], made.value("sum of p_T")) == (tv, kind, 1)
+    text = {0: "0", Fraction(2, 3): "2/3 = 0.666667"}.get(tv, "1e-20")
+    assert made.report["TV of terminals"] == f"{text} ({kind})"
+    assert any("that float64 has" in note for note in made.notes) is (kind == FLOAT)
+    assert not any("never reaches" in note for note in made.notes) or row[1] == 0
+
+
+def test_rational_rows_sum_to_exactly_one() -> None:
+    """1/3 and 2/3 + 1e-8 were taken, and TV 5e-9 called exact."""
+    row = [Fraction(1, 3), Fraction(2, 3) + Fraction(1, 10**8)]
+    words = "the row of 'a' is 1/3, 200000003/300000000, and sums to 100000001/100000000: rational"
+    with pytest.raises(InputError, match=words):
+        pdai.certify(lambda x: row if x == "a" else [Fraction(1, 2)] * 2, Words())
+    with pytest.raises(InputError, match=r"3/2, -1/2, and sums to 1: .* must be at least 0"):
+        pdai.certify(lambda _: [Fraction(3, 2), Fraction(-1, 2)], Words())
+
+
+def test_rows_of_floats_are_marked_with_their_largest_change() -> None:
+    given = [1 / 3, 2 / 3]
+    made = pdai.certify(lambda _: given, law={"a": 1, "b": 2})
+    rows = [p for _, p, _ in made.table]
+    change = max(abs(p - Fraction(q)) for p, q in zip(rows, given, strict=True))
+    assert change == Fraction(1, 2**54)
+    words = "rows, each changed by at most 5.6e-17 to sum to one"
+    assert [note for note in made.notes if "changed" in note] == [
+        f"read as the rational numbers that float64 has: {words}"
+    ]
+    drawn = pdai.certify(lambda _: given, Words(), regime="Z", samples=2_000)
+    assert any(words in note for note in drawn.notes)
+
+
+@pytest.mark.parametrize(("value", "kind"), [(Fraction(1, 3), EXACT), (1 / 3, FLOAT)])
+def test_expectations_of_rational_features_are_exact(value: Any, kind: str) -> None:
+    """A third everywhere had the mean 6004799503160661/18014398509481984 (exact)."""
+    made = pdai.certify(
+        lambda _: THIRDS, law=SCALED, features=lambda x: {"f": value, "a": x == "a"}
+    )
+    for whose in ("sampler", "target"):
+        assert made.value(f"f: {whose}") == Fraction(value)
+        assert made.report[f"f: {whose}"].endswith(f"0.333333 ({kind})")
+        assert made.report[f"a: {whose}"] == "1/3 = 0.333333 (exact)"
+    drawn = pdai.certify(["a", "b", "b"], law=SCALED, features=lambda _: {"f": value})
+    assert drawn.value("f: target") == Fraction(value)
+    assert drawn.report["f: target"].endswith(f"({kind})")
+
+
+def test_a_sampler_in_fractions_draws_and_proves_its_own_rows(tmp_path: Path) -> None:
+    """The file said TV = 1 54043195528445952, of the rows next to these."""
+    made = pdai.certify(lambda _: THIRDS, law=SCALED, certificate=tmp_path / "tv.cert")
+    header = read_header(tmp_path / "tv.cert")
+    assert (header.relation, header.tv_numerator, made.tv) == ("=", 0, 0)
+    assert "i 3 1 1 2 2 |" in (tmp_path / "tv.cert").read_text()
+    state = next(s for s, edges in zip(DAG.labels, DAG.in_edges, strict=True) if len(edges) == 2)
+    assert [*BackwardRows(GRID, lambda _: THIRDS).row(state).exact] == THIRDS
+    words = Words()
+    walker = Walker(words, ForwardRows(lambda _: THIRDS, words), BackwardRows(words), seed=0)
+    walker.exact_paths = []
+    walker.draw(20)
+    assert {p for path in walker.exact_paths for p in path.forward} == {*THIRDS}

@@ -16,6 +16,7 @@ from fast.laws.samples import Samples
 from pdai.show.sample_tables import sample_table
 from reference.bounds import tv_bound
 from reference.certificates.betting import BETS
+from reference.certificates.statement import FLOAT_INPUT
 from reference.errors import printable
 from tests.certificates.problems import ENDS
 from tests.command_lines import answer
@@ -30,6 +31,9 @@ Posterior, policy = GRID, uniform(GRID)
 
 def off(state):
     return [0.5] * len(GRID.children(state))
+
+def thirds(state):
+    return ["1/3", "2/3"]
 
 def features(x):
     return {"x is 0": float(x.coordinates[0] == 0)}
@@ -170,11 +174,22 @@ def test_the_nearest_of_many_features_are_counted_and_not_printed(here: Path) ->
     assert sum(": sampler" in line["name"] for line in stored["lines"]) == 40
 
 
+def test_fractions_in_a_file_are_exact_and_a_distance_of_0_is_not_above_0(here: Path) -> None:
+    """A sampler in fractions that equals its law had TV 1.11022e-17 (exact), and exit code 1."""
+    (here / "law.csv").write_text("value,weight\na,117/220\nb,117/110\n")
+    ask = ("certify", "certified_module:thirds", "--law", "law.csv", "--fail-above", "0")
+    assert "TV of terminals 0 (exact)" in answer(*ask, cwd=here, expect=0).stdout
+    (here / "law.csv").write_text("value,weight\na,117/220\nb,103/220\n")
+    assert "TV of terminals 131/660 = 0.198485 (exact)" in answer(*ask, cwd=here, expect=1).stdout
+    (here / "law.csv").write_text("value,weight\na,1/0\nb,1\n")
+    assert "must be a decimal number, or a fraction" in answer(*ask, cwd=here, expect=3).stderr
+
+
 def test_everything_that_is_known_is_printed_and_written(here: Path) -> None:
     more = ("--features", "certified_module:features", "--table", "law.csv", "--out", "report.json")
     printed = answer(*POLICY, *more, cwd=here).stdout
     # The verdict comes first.
-    assert re.match(r"\s*TV of terminals 0\.\d+ \(exact\): cert", printed)
+    assert re.match(r"\s*TV of terminals 0\.\d+ \(exact for float64 input\): cert", printed)
     assert "E: everything is enumerated" in printed
     report = json.loads((here / "report.json").read_text())
     with (here / "law.csv").open() as file:
@@ -185,7 +200,7 @@ def test_everything_that_is_known_is_printed_and_written(here: Path) -> None:
         numbers = [float(row[name]) for name in ("p_T", "target", "difference")]
         assert numbers == [float(p), float(pi), float(p - pi)]
     assert {row["state"] for row in rows} == {*map(str, ENDS)}
-    assert {line["kind"] for line in report["lines"]} == {"exact", "float64"}
+    assert {line["kind"] for line in report["lines"]} == {"exact", FLOAT_INPUT, "float64"}
     bounds = ("--regime", "Z", "--samples", "5000", "--log-z", "0.625", "0.75")
     printed = answer(*POLICY, *bounds, cwd=here).stdout
     assert re.search(r"log Z, nats\D+\[0.625, 0.75\] \(as given\)", printed)

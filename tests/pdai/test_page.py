@@ -99,7 +99,7 @@ def test_the_page_has_what_a_report_has(page: Path, runs: dict[str, Path]) -> No
     made = pdai.certify(runs["one"])
     assert any(note.startswith("seed 0, of the run's seeds 0 to 1") for note in made.notes)
     exact = made.tv
-    assert f"TV = {float(exact):.3g}, exact" in shown.text
+    assert f"TV = {float(exact):.3g}, exact for float64 input" in shown.text
     state = next(a["data-told"] for _, a in shown.elements if "data-told" in a)
     assert re.match(r"state p0\nvisited with probability 1\nto q0: p_F [0-9.e-]+, flow ", state)
 

@@ -336,7 +336,7 @@ DAG = pointed_dag({"o": ["a", "b"], "a": ["x"], "b": ["y", "z"], "x": [], "y": [
 
 
 def law(*p_t: float | Fraction) -> ExactLaw:
-    return law_beside_target(list(map(Fraction, p_t)), ["x", "y", "z"], [Fraction(1)] * 3)
+    return law_beside_target(list(map(Fraction, p_t)), ["x", "y", "z"], [Fraction(1)] * 3, "")
 
 
 def enumeration(*seen: int) -> Any:

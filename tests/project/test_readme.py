@@ -53,8 +53,9 @@ def test_the_example_trains_and_certifies_as_shown(
     with contextlib.redirect_stdout(printed):
         run_page(code, "necklaces_of_the_readme", "", tmp_path, monkeypatch)
     pattern = (
-        r"(Certificate\(regime E, TV of terminals )(\S+)( \(exact\), of runs/necklaces-gru-0: some "
-        r"set of terminals is )\2 more or less likely than it should be\)"
+        r"(Certificate\(regime E, TV of terminals )(\S+)( \(exact for float64 input\), of "
+        r"runs/necklaces-gru-0: some set of terminals is )\2 more or less likely than it "
+        r"should be\)"
     )
     here, stated = (re.fullmatch(pattern, text.strip()) for text in (printed.getvalue(), shown))
     assert here is not None

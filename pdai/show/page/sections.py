@@ -79,7 +79,7 @@ def certificate_words(entry: Entry) -> str:
 
 def _value(certificate: Certificate) -> str:
     if certificate.tv is not None:
-        return f"TV = {small(certificate.tv, digits=3)}, exact"
+        return f"TV = {small(certificate.tv, digits=3)}, {certificate.kind}"
     return f"TV of {certificate.of} in {Line('', certificate.interval, 'bound').text()}"
 
 
