@@ -1,7 +1,8 @@
 """The figures of a problem: its graph, its lift by the full history, and its target."""
 
 import math
-from collections.abc import Hashable
+from collections import Counter
+from collections.abc import Hashable, Iterable
 from contextlib import suppress
 from fractions import Fraction
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -20,6 +21,7 @@ from reference.problems.base import (
 )
 from reference.solve import flows
 from reference.text import count_text
+from reference.user_code import parts_of
 
 S = TypeVar("S", bound=Hashable)
 
@@ -85,7 +87,7 @@ class Inspection(NamedTuple, Generic[S]):
             return ""
         return (
             f"{self.overlooked:,} of {len(self.dag.labels):,} states are never answers, as they "
-            "have children, though the problem gives them a reward: is a stop action missing?"
+            "have children, though `reward` accepts them: is a stop child missing?"
         )
 
     def flow(self) -> list[float]:
@@ -127,20 +129,39 @@ def inspect_problem(problem: Problem[S], max_nodes: int = MAX_NODES) -> Inspecti
 
 
 def _overlooked(problem: Problem[S], dag: PointedDAG[S], rewards: dict[int, Fraction]) -> int:
-    """The number of inner states whose reward differs from the rewards of all terminal children.
+    """The number of inner states with a reward, and without a child that stops there.
 
-    A stop action has the reward of the state it leaves, so equal rewards are no sign of a mistake.
-    Nor are rewards of inner states if all terminals have one depth: prefixes are then no objects.
+    Such a child is terminal, has the reward of the state that it leaves, and is more than that
+    state with one part more, of a kind that inner states have. Rewards of inner states are no sign
+    of a mistake if all terminals have one depth: prefixes are then no objects.
     """
     if len({dag.depths[x] for x in rewards}) == 1:
         return 0
+    inner = [v for v, row in enumerate(dag.children) if row]
+    kinds = {_kind(part) for v in inner for part in _parts(dag.labels[v])}
+
+    def goes_on(label: S, child: S) -> bool:
+        before, after = Counter(_parts(label)), Counter(_parts(child))
+        added = after - before
+        return before < after and {*map(_kind, added)} <= kinds
+
     count = 0
-    for label, children in zip(dag.labels, dag.children, strict=True):
-        if children:
-            with suppress(InputError):
-                own = exact_reward(problem, label)
-                count += own not in (rewards.get(child) for child in children)
+    for v in inner:
+        label, ends = dag.labels[v], [x for x in dag.children[v] if x in rewards]
+        with suppress(InputError):
+            own = exact_reward(problem, label)
+            stops = (x for x in ends if rewards[x] == own and not goes_on(label, dag.labels[x]))
+            count += next(stops, None) is None
     return count
+
+
+def _parts(state: Any) -> Iterable[Any]:
+    return state if isinstance(state, str) else parts_of(state)
+
+
+def _kind(part: Any) -> tuple[type, bool]:
+    """The kind of a part, which marks of an end, such as -1, "." or "stop" among numbers, lack."""
+    return type(part), str(part).isalnum()
 
 
 def _text(value: Fraction) -> str:

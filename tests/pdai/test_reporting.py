@@ -401,15 +401,17 @@ class Subsets:
 
     items: int
     is_ordered: bool
-    initial: tuple[int, ...] = ()
+    initial: tuple[Any, ...] = ()
+    reward: Callable[[Any], int] = lambda x: 1 + sum(i for i in x if i in range(9)) ** 2
+    end: Any = None
 
-    def children(self, state: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    def children(self, state: tuple[Any, ...]) -> tuple[tuple[Any, ...], ...]:
+        if self.end in state:
+            return ()
         first = max(state, default=-1) + 1 if self.is_ordered else 0
         new = (i for i in range(first, self.items) if i not in state)
-        return tuple(tuple(sorted((*state, i))) for i in new)
-
-    def reward(self, terminal: tuple[int, ...]) -> Fraction:
-        return Fraction(1 + sum(terminal) ** 2)
+        ends = () if self.end is None else ((*state, self.end),)
+        return (*(tuple(sorted((*state, i))) for i in new), *ends)
 
 
 @cache
@@ -459,11 +461,20 @@ def test_a_picture_names_folders_where_networks_do_not_tell_runs_apart(
     assert plotting.need_folders(runs, names) is needs
 
 
+@pytest.mark.catches(
+    "A child that goes on in the same way, with an equal reward, is taken for a stop.",
+    "reference/inspection.py",
+    "if rewards[x] == own and not goes_on(label, dag.labels[x])",
+    "if rewards[x] == own",
+)
 @pytest.mark.parametrize(
     ("problem", "hint"),
     [
         (lambda: Subsets(2, False), "stop action"),
         (lambda: Subsets(4, True), "8 of 16 states are never answers"),
+        (lambda: Subsets(4, True, reward=lambda x: 1), "8 of 16 states are never answers"),
+        *((lambda end=end: Subsets(3, True, end=end), "") for end in ("stop", -1)),
+        *((lambda end=end: Subsets(3, True, (), lambda x: 1, end), "") for end in ("stop", -1)),
         *((make, "") for make in MINIMAL.values()),
     ],
 )
