@@ -25,6 +25,12 @@ from verify.lib.all_dags import (
 from verify.lib.scopes import Scope
 
 
+@pytest.mark.catches(
+    "Counts graphs with several sinks again for each set of them.",
+    "reference/problems/dag_sums.py",
+    "sums[place] -= term",
+    "sums[place] += abs(term)",
+)
 @pytest.mark.claim("dag-sums")
 def test_two_nodes_by_hand() -> None:
     # w_0 is 2 without and 5 with the parent 1; w_1 is 3 without and 7 with the parent 0.
@@ -103,6 +109,12 @@ def test_ancestors_of_every_choice_of_families(scope: Any) -> None:
     scope("ancestors for all weights up to 4 nodes")
 
 
+@pytest.mark.catches(
+    "Gives an edge all graphs in which it might be.",
+    "reference/problems/dag_sums.py",
+    "derivative * (here - self.within[v][placed ^ 1 << u])",
+    "derivative * here",
+)
 @pytest.mark.claim("dag-marginals")
 def test_edges_and_ancestors_are_those_enumerated(scope: Any) -> None:
     for nodes in (2, 3, 4, 5):

@@ -47,6 +47,12 @@ def test_the_end_point_identity_on_a_chain_by_hand() -> None:
     assert push({(0, 0): ONE}, power(lift.kappa_f, 2)) == {(2, 0): ONE}
 
 
+@pytest.mark.catches(
+    "Weighs the way back with the law of its other end.",
+    "verify/lib/stochastic/lemmas.py",
+    "- target.get(x, ZERO) * backward[x]",
+    "- xi.get(s, ZERO) * backward[x]",
+)
 @pytest.mark.claim("end_point_identity")
 def test_summed_residuals_are_what_the_law_of_the_end_misses(scope: Any) -> None:
     for one, other in zip(small_lifts(0), small_lifts(1), strict=True):

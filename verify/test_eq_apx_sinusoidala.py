@@ -30,6 +30,12 @@ def test_of_the_scaled_position_or_with_one_added_the_cosine_is_positive(scope: 
     scope("boxes of radius 1, 2, 16, 64")
 
 
+@pytest.mark.catches(
+    "Takes a negative reward for a positive one.",
+    "reference/problems/base.py",
+    'exact(value, Of("the reward", terminal))',
+    'abs(exact(value, Of("the reward", terminal)))',
+)
 @pytest.mark.control("eq:apx:sinusoidala")
 def test_the_printed_cosine_is_negative_from_radius_two_on() -> None:
     assert cosines(1)[1][0] > 0
