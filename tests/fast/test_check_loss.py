@@ -142,6 +142,9 @@ def test_control_a_loss_that_clips_extreme_rewards_is_seen() -> None:
     report = check_loss(Clips(), starts=2, seconds=0)
     assert (report.reached, report.spurious_minima) == (2, {})
     assert report.faults == ["is not at a minimum where the law is right"]
+    # One of six graphs, or of ten.
+    thorough = check_loss(Clips(), starts=2, seconds=0, thorough=True)
+    assert (report.left_out, thorough.left_out) == (5, 9)
 
 
 @pytest.mark.long
