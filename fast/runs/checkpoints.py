@@ -20,9 +20,9 @@ from fast.runs.records import (
     read_json,
     read_metrics,
 )
-from fast.training.compose import FORMAT
+from fast.training.compose import FORMAT, another_version
 from fast.training.state import TrainState
-from reference.errors import InputError, shown
+from reference.errors import InputError
 from reference.files import append_to_file, kind_of, parsed_json, read_file, replace_file, sha256
 
 # The files that identify a run, apart from its progress.
@@ -147,10 +147,7 @@ def _read(path: Path) -> tuple[dict[str, Any], bytes]:
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
         raise InputError(f"{path} is not a checkpoint of pdai: train again") from None
     if version != FORMAT:
-        raise InputError(
-            f"{path} has format {shown(version)}, but this version of pdai reads format {FORMAT}: "
-            "use the version that wrote it, or train again"
-        )
+        raise another_version(path)
     if digest != _seal(header, payload):
         raise InputError(
             f"{path} is damaged: its contents do not match the checksum in its first line; train "

@@ -25,14 +25,12 @@ from pathlib import Path
 
 import jax
 
-from fast.parts import DYNAMICS, option_names
 from fast.policies.policy import AnyPolicy, count_parameters
 from fast.runs.files import new_folder
 from fast.runs.identity import SAMPLER, check_own_parts, imported_sources
 from fast.runs.records import check_finished, check_seal, read_json, write_json
 from fast.training.compose import TrainConfig, from_json, to_json
 from fast.training.options import RunOptions
-from reference.arguments import build
 from reference.errors import InputError
 from reference.files import read_file, replace_file, sha256
 
@@ -98,10 +96,7 @@ def stored_config(folder: Path) -> TrainConfig:
     Raises InputError if this is not a run folder, or one of another version.
     """
     config = from_json(read_json(folder / "config.json"), str(folder / "config.json"))
-    task, meta = config.task, read_json(folder / "meta.json")
-    # Older runs have no copies.
-    if any(task.inputs[option] in meta.get("copies", {}) for option in task.input_files):
-        task = task.with_copies(folder)
+    task = config.task.with_copies(folder)
     placed = replace(config, run=replace(config.run, out=folder), task=task)
     frozen = config.factors.frozen
     if frozen != _copies(len(frozen)):
@@ -129,19 +124,10 @@ def row_of_seed(folder: Path, run: RunOptions, seed: int | None, name: str) -> i
 def is_markovian(folder: Path) -> bool:
     """True if the network of a run sees the state alone; imports no modules of the user.
 
-    Looking at a run must not execute its author's code. Older runs do not record it: there a user's
-    network counts as path-dependent. Raises InputError if this is not a run folder, or one of
-    another version.
+    Looking at a run must not execute its author's code. Raises InputError if this is not a run
+    folder.
     """
-    recorded = read_json(folder / "meta.json").get("is_markovian")
-    if recorded is not None:
-        return bool(recorded)
-    data = read_json(folder / "config.json")
-    kind = DYNAMICS.get(str(data.get("dynamics")))
-    if kind is None:
-        return False
-    options = {name: data[name] for name in option_names(kind) if name in data}
-    return bool(build(kind, options, str(folder / "config.json")).is_markovian)
+    return bool(read_json(folder / "meta.json").get("is_markovian"))
 
 
 def _copies(count: int) -> tuple[Path, ...]:

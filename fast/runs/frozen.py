@@ -38,10 +38,10 @@ def arithmetic(precision: Literal["float32", "float64"]) -> Iterator[None]:
         yield
 
 
-def tables_digest(environment: AbstractEnvironment[Any], settings: bool = True) -> str | None:
-    """The checksum of the arrays of a user's problem or environment; None for this project's.
+def tables_digest(environment: AbstractEnvironment[Any]) -> str | None:
+    """The checksum of a user's problem or environment; None for this project's.
 
-    It has the static fields of an environment too; without `settings` it is that of earlier runs.
+    It is of the arrays, and of the static fields of an environment.
     """
     if isinstance(environment, TabularEnvironment):
         return environment.digest()
@@ -49,7 +49,7 @@ def tables_digest(environment: AbstractEnvironment[Any], settings: bool = True) 
         return None
     arrays = map(np.asarray, jax.tree.leaves(environment))
     parts = [f"{x.dtype} {x.shape} ".encode() + x.tobytes() for x in arrays]
-    return sha256(b"".join([*parts, *(_static(environment) if settings else ())]))
+    return sha256(b"".join([*parts, *_static(environment)]))
 
 
 def _static(part: Any) -> Iterator[bytes]:
@@ -73,9 +73,7 @@ def check_tables(folder: Path, environment: AbstractEnvironment[Any]) -> None:
     Raises InputError if it has not: its numbers would then mean other states, or other rewards.
     """
     stored = read_json(folder / "meta.json").get("tables")
-    # Older runs have a digest of the arrays alone; without tables there is none.
-    digests = (tables_digest(environment, settings) for settings in (True, False))
-    if stored is not None and not any(digest in (None, stored) for digest in digests):
+    if stored != tables_digest(environment):
         raise InputError(
             f"the run {str(folder)!r} was trained on other tables than its problem now gives: "
             "children(state) must list the same states in the same order in every process (sort "

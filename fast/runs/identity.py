@@ -10,9 +10,8 @@ from fast.runs.records import read_json
 from fast.tasks import CustomTask, Task
 from fast.training.compose import TrainConfig, to_flat
 from reference.errors import InputError
-from reference.files import read_file, sha256
-from reference.loading import load_object
-from reference.sources import source_text, sources_of
+from reference.files import read_file
+from reference.sources import sources_of
 
 # The files that determine a run's sampler.
 SAMPLER = ("config.json", "meta.json", "checkpoint.eqx")
@@ -86,18 +85,9 @@ def changed_parts(folder: Path) -> list[str]:
         name = entry["name"]
         # An object of another process cannot be looked up; any use of it is refused.
         with suppress(InputError):
-            if "files" in entry:
-                # A module in memory may be older than its file.
-                before = entry["files"]
-                states: tuple[dict[str, str], ...] = (
-                    sources_of(name),
-                    sources_of(name, imported=True),
-                )
-            else:
-                # Older runs recorded the text of the class alone.
-                text = source_text(load_object(name, part, "my_module:Mine"))
-                before = {"its class": entry["sha256"]}
-                states = ({"its class": sha256(text.encode())},)
+            # A module in memory may be older than its file.
+            before = entry["files"]
+            states = sources_of(name), sources_of(name, imported=True)
             every = sorted(before.keys() | states[0].keys())
             differing = [
                 path for path in every if {before.get(path)} != {now.get(path) for now in states}

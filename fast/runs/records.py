@@ -104,7 +104,7 @@ def _sealed(folder: Path) -> tuple[str, ...]:
 def check_seal(folder: Path) -> None:
     """Checks that every file of a finished run is unchanged since the run ended.
 
-    Runs that are not finished, or older than seals, have none. Raises InputError if one was changed
+    Runs that are not finished have none. Raises InputError if one was changed
     or is missing.
     """
     if not kind_of(folder / SEAL):
@@ -121,9 +121,8 @@ def check_seal(folder: Path) -> None:
 
 
 def is_finished(folder: Path) -> bool:
-    """True if a run has a seal or, if it is older than seals, a report of its checkpoint."""
-    path = folder / "report.json"
-    return bool(kind_of(folder / SEAL)) or (bool(kind_of(path)) and "of" in read_json(path))
+    """True if a run has a seal."""
+    return bool(kind_of(folder / SEAL))
 
 
 def check_finished(folder: Path) -> None:
@@ -194,6 +193,4 @@ def read_report(folder: Path) -> dict[str, Any]:
     Raises InputError if the run is not finished, or was changed since.
     """
     check_finished(folder)
-    data = read_json(folder / "report.json")
-    data.pop("of", None)
-    return data
+    return read_json(folder / "report.json")

@@ -27,26 +27,6 @@ if TYPE_CHECKING:
     from fast.sampling.replay import NoReplay
 
 FORMAT = 4
-# Options that configurations of this format did not have at first, with what they meant then.
-ADDED: dict[str, Any] = {
-    "table_rows": 0,
-    "table_learning_rate": 1e-2,
-    "anneal": 0.0,
-    "anneal_from": 0.01,
-    "tv": 0.0,
-    "tv_seconds": 600.0,
-    "order": "any",
-    "cycle": 10,
-    "grown": False,
-    "marks": "none",
-    "spacing": "even",
-    "penalty": "square",
-    "graph_code": "edges",
-    "rule": "adamw",
-    "bins": None,
-    "levels": (),
-    "biases": True,
-}
 # The parts that every run has.
 FIXED: dict[str, type] = {
     "sampling": SamplingOptions,
@@ -304,6 +284,11 @@ def stored_task(options: Mapping[str, Any], folder: Path) -> Task | None:
     return build(kind, values, str(folder / "config.json")).with_copies(folder)
 
 
+def another_version(source: str | Path) -> InputError:
+    """The error of a file of a run that is not of this version's one format."""
+    return InputError(f"{source} was made by another version of pdai: train again")
+
+
 def from_json(data: Mapping[str, Any], source: str) -> TrainConfig:
     """The configuration that `to_json` wrote.
 
@@ -311,11 +296,6 @@ def from_json(data: Mapping[str, Any], source: str) -> TrainConfig:
     parts, or one has another type or breaks a rule.
     """
     values = dict(data)
-    if "stochastic_format" in values:
-        raise InputError(
-            f"{source} is of `pdai stochastic`, which is `pdai train --dynamics gaussian` now: "
-            "train again, or use the version that wrote it"
-        )
     if "solved_format" in values:
         raise InputError(
             f"{source} is of `pdai solve`, whose sampler is exact and was not trained: use sample, "
@@ -323,10 +303,7 @@ def from_json(data: Mapping[str, Any], source: str) -> TrainConfig:
         )
     version, task = values.pop("format", None), values.pop("task", None)
     if version != FORMAT:
-        raise InputError(
-            f"{source} has format {version!r}, but this version of pdai reads format {FORMAT}: "
-            "use the version that wrote it, or train again"
-        )
+        raise another_version(source)
     owner = _task_class(task, source)
     try:
         parts = choose_parts(owner, values)
@@ -335,14 +312,10 @@ def from_json(data: Mapping[str, Any], source: str) -> TrainConfig:
     wanted = set(CHOICES).union(
         *(option_names(chosen.options) for part, chosen in parts.items() if part != "factors")
     )
-    values = {name: ADDED[name] for name in wanted & set(ADDED)} | values
     missing = wanted - {"out", *values, *unused(owner, values)}
     unknown = set(values) - wanted - option_names(Factors)
     if missing or unknown or "out" in values:
-        raise InputError(
-            f"{source} has the wrong fields: missing {sorted(missing)}, unknown {sorted(unknown)}; "
-            "use the version that wrote it, or train again"
-        )
+        raise another_version(source)
     return configure(owner, source, **values)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from fast.parts import CHOICES, option_names
-from fast.training.compose import ADDED, FIXED, TrainConfig, to_json
+from fast.training.compose import FIXED, TrainConfig, to_json
 from pdai.distributed.plan import Plan
 from pdai.experiments.chains import Chain
 
@@ -19,6 +19,27 @@ Training: TypeAlias = TrainConfig | Plan | Chain
 
 # A plan has fewer runs than this, whose seeds follow its own.
 SPACING = 10
+
+# Options that stored results may lack, with what they meant when these were made.
+ADDED: dict[str, Any] = {
+    "table_rows": 0,
+    "table_learning_rate": 1e-2,
+    "anneal": 0.0,
+    "anneal_from": 0.01,
+    "tv": 0.0,
+    "tv_seconds": 600.0,
+    "order": "any",
+    "cycle": 10,
+    "grown": False,
+    "marks": "none",
+    "spacing": "even",
+    "penalty": "square",
+    "graph_code": "edges",
+    "rule": "adamw",
+    "bins": None,
+    "levels": (),
+    "biases": True,
+}
 
 
 def config_of(training: Training) -> TrainConfig:

@@ -94,7 +94,7 @@ def test_an_unfinished_run_goes_on_and_follows_no_link(name: str, run: Path) -> 
     path, outside = unfinished(run) / name, run.parent / "outside"
     path.symlink_to(moved_out(path))
     before = outside.read_bytes()
-    if name in ("law.npz", "plot.png"):
+    if name in ("law.npz", "report.json", "plot.png"):
         resume(run, display=QUIET)
         assert not path.is_symlink()
     else:
@@ -146,11 +146,19 @@ def test_a_file_that_is_no_longer_of_its_kind_is_refused(run: Path, tmp_path: Pa
         ("config.json", b'{"format": 1', "cannot be read"),
         ("config.json", b"[]", "not a JSON object"),
         ("config.json", b"[" * 100_000, r"cannot be read \(it is nested too deep"),
-        ("config.json", json.dumps({**config, "format": 0}).encode(), "has format 0"),
+        (
+            "config.json",
+            json.dumps({**config, "format": 0}).encode(),
+            "made by another version of pdai",
+        ),
         ("checkpoint.eqx", None, "has no checkpoint.eqx"),
         ("checkpoint.eqx", checkpoint[:-100], "is damaged"),
         ("checkpoint.eqx", b"\x80\x04pickle", "is not a checkpoint of pdai"),
-        ("checkpoint.eqx", checkpoint.replace(b'"format": 4', b'"format": 9', 1), "has format 9"),
+        (
+            "checkpoint.eqx",
+            checkpoint.replace(b'"format": 4', b'"format": 9', 1),
+            "made by another version of pdai",
+        ),
     ]
     unfinished(run)
     for name, content, message in cases:
@@ -209,24 +217,6 @@ def test_parameters_that_are_no_numbers_are_refused_by_every_command(
             match=r"sampler in '.*run' has, at step 200, parameters that are no finite numbers",
         ):
             look(run)
-
-
-def test_a_run_of_before_there_were_seals_is_read(tmp_path: Path, trained: Path) -> None:
-    old = tmp_path / "old"
-    shutil.unpack_archive(Path(__file__).parents[1] / "run_of_0_2_0.zip", old)
-    read = {name: look(old) for name, look in LOOKS.items()}
-    assert pdai.load(old).report.learned[0].tv.mean == pytest.approx(float(read["certify"]))
-    assert [len(read[name]) for name in ("law", "metrics")] == [2, 2]
-    resume(old, display=QUIET)
-    assert (old / "plot.png").exists()
-    # What it says of itself is still compared.
-    report = json.loads((old / "report.json").read_text())
-    (old / "report.json").write_text(json.dumps({**report, "log_z": 0.5}))
-    with pytest.raises(InputError, match=r"report.json was changed"):
-        read_report(old)
-    shutil.copy(trained / "b" / "meta.json", old / "meta.json")
-    with pytest.raises(InputError, match=r"meta.json was changed since checkpoint.eqx"):
-        pdai.certify(old)
 
 
 def test_a_folder_of_another_command_is_told_from_what_is_asked_for(tmp_path: Path) -> None:

@@ -156,12 +156,6 @@ def test_a_problem_too_large_to_count_on_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-def test_a_run_of_before_is_refused_and_says_what_to_do() -> None:
-    old = {"stochastic_format": 1, "problem": "lines", "latent": "gaussian", "width": 64}
-    with pytest.raises(InputError, match=r"config.json is of `pdai stochastic`, which is `pdai tr"):
-        from_json(old, "config.json")
-
-
 def test_a_mean_has_no_options_of_a_law() -> None:
     assert {"mu", "components"} <= vars(GaussianOptions()).keys()
     assert not {"mu", "components"} & vars(MeanOptions()).keys()
