@@ -1,29 +1,25 @@
 """The parts of a run that are chosen by name: dynamics, loss, backward policy and replay.
 
-A part is one file with its options and the code that they build. It is known by the `name` that the
-class of its options declares. The files are read as text for these names, and a module is imported
-when its part is chosen, so listing the names takes no JAX.
+A part is one file with its options and the code that they build. Its row in a table here names the
+class of its options. A module is imported when its part is chosen, so listing the names takes no
+JAX.
 """
 
 import dataclasses
 import importlib
-import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property, partial
-from pathlib import Path
+from functools import partial
 from typing import Any, NamedTuple
 
 from reference.errors import InputError, nearest
 from reference.loading import load_object, name_of
 
-FAST = Path(__file__).parent
-NAME = re.compile(r'^    name: ClassVar\[str\] = "([\w-]+)"$', re.MULTILINE)
-# A docstring up to its first colon, semicolon or line break.
-SUMMARY = re.compile(r'"""(.+?)(?:[:;] |\.?"""|\.?$)', re.MULTILINE)
-
 
 class Entry(NamedTuple):
-    """A built-in part: `module:Class` of its options, below `fast`, and what is said of them."""
+    """A built-in part: `module:Class` of its options, below `fast`, and how their docstring begins.
+
+    A test compares the tables with the classes of the package.
+    """
 
     target: str
     summary: str
@@ -37,23 +33,11 @@ class Kind(Mapping[str, type[Any]]):
         own: `module:Class` of the options around a user's class or function; "" if a user's options
             must derive from the base.
         usual: the name that is chosen by default.
-        folders: the folders below `fast` whose files have the parts.
+        entries: the parts, in the order of their names.
     """
 
-    def __init__(self, base: str, own: str, usual: str, *folders: str):
-        self.base, self.own, self.usual, self.folders = base, own, usual, folders
-
-    @cached_property
-    def entries(self) -> dict[str, Entry]:
-        """The parts, in the order of their names."""
-        entries = {}
-        for file in (file for folder in self.folders for file in (FAST / folder).glob("*.py")):
-            classes = re.split(r"^class (\w+)", file.read_text("utf-8"), flags=re.MULTILINE)
-            for owner, body in zip(classes[1::2], classes[2::2], strict=True):
-                if name := NAME.search(body):
-                    target = f"{file.parent.name}.{file.stem}:{owner}"
-                    entries[name[1]] = Entry(target, SUMMARY.findall(body)[0])
-        return dict(sorted(entries.items()))
+    def __init__(self, base: str, own: str, usual: str, entries: dict[str, Entry]):
+        self.base, self.own, self.usual, self.entries = base, own, usual, entries
 
     def __getitem__(self, name: str) -> type[Any]:
         return _imported(self.entries[name].target)
@@ -83,13 +67,104 @@ def _imported(target: str) -> type[Any]:
 
 
 DYNAMICS = Kind(
-    "dynamics.base:DynamicsOptions", "dynamics.own:OwnDynamics", "markov", "dynamics", "stochastic"
+    "dynamics.base:DynamicsOptions",
+    "dynamics.own:OwnDynamics",
+    "markov",
+    {
+        "attention": Entry(
+            "dynamics.attention:AttentionOptions", "Causal attention to all states so far"
+        ),
+        "gaussian": Entry(
+            "stochastic.options:GaussianOptions",
+            "A latent drawn anew on every step from a normal law, at first from a mixture of them",
+        ),
+        "gaussian-mean": Entry("stochastic.options:MeanOptions", "The mean of a Gaussian latent"),
+        "gcn": Entry(
+            "dynamics.graph_networks:GCNOptions", "The Markovian network on graphs (eq:graphss)"
+        ),
+        "gru": Entry("dynamics.cells:GRUOptions", "A gated recurrent unit"),
+        "linear": Entry(
+            "dynamics.linear:LinearOptions",
+            "The linear recurrence (eq:linear_rec) of prop:lines, whose read-outs are the logits",
+        ),
+        "linear-markov": Entry(
+            "dynamics.linear:LinearMarkovOptions",
+            "The linear policy without its memory (prop:lines)",
+        ),
+        "lstm": Entry("dynamics.cells:LSTMOptions", "A long short-term memory"),
+        "markov": Entry("dynamics.markov:MarkovOptions", "No latent"),
+        "markov-block": Entry(
+            "dynamics.residual:MarkovBlockOptions",
+            "No latent, but a residual, normalised block between the state and the head",
+        ),
+        "mingru": Entry("dynamics.cells:MinGRUOptions", "A GRU whose gates read the state alone"),
+        "rnn": Entry("dynamics.cells:RNNOptions", "The plain recurrence"),
+        "self-referential": Entry(
+            "dynamics.self_reference:SelfReferentialOptions",
+            "The matrix of Irie et al. (2022), which makes its own gates",
+        ),
+        "srwm": Entry("dynamics.srwm:SRWMOptions", "The paper's fast-weight matrix (eq:ASRWM)"),
+        "temporal-gcn": Entry(
+            "dynamics.graph_networks:TemporalGCNOptions",
+            "The path-dependent network on graphs (eq:pdgraphss)",
+        ),
+    },
 )
-LOSSES = Kind("balance.loss:Loss", "", "tb", "balance")
+LOSSES = Kind(
+    "balance.loss:Loss",
+    "",
+    "tb",
+    {
+        "db": Entry("balance.losses:DetailedBalance", "Detailed balance (eq:conditionsa)"),
+        "fm": Entry(
+            "balance.flow_matching:FlowMatching",
+            "Flow matching, for Markovian dynamics (eq:conditionsa)",
+        ),
+        "log_variance": Entry(
+            "balance.losses:LogVariance", "Contrastive balance (col:cb), all pairs of a batch"
+        ),
+        "subtb": Entry(
+            "balance.losses:SubtrajectoryBalance", "Subtrajectory balance (prop:lifted_balance)"
+        ),
+        "tb": Entry("balance.losses:TrajectoryBalance", "Trajectory balance (col:tb)"),
+    },
+)
 BACKWARD = Kind(
-    "policies.backward:BackwardOptions", "policies.backward:OwnBackward", "uniform", "policies"
+    "policies.backward:BackwardOptions",
+    "policies.backward:OwnBackward",
+    "uniform",
+    {
+        "learned": Entry(
+            "policies.backward:LearnedOptions",
+            "Learned from the state, by a network with the hidden layers of the head",
+        ),
+        "lifted": Entry(
+            "policies.backward:LiftedOptions",
+            "Learned from state and latent, with a mass that differs from 1",
+        ),
+        "uniform": Entry("policies.backward:UniformOptions", "Uniform over the parents"),
+    },
 )
-REPLAYS = Kind("sampling.replay:NoReplay", "", "none", "sampling")
+REPLAYS = Kind(
+    "sampling.replay:NoReplay",
+    "",
+    "none",
+    {
+        "annealed": Entry(
+            "sampling.replay:AnnealedReplay",
+            "Part of each batch is drawn backwards from remembered states, weighted for R^beta now",
+        ),
+        "none": Entry("sampling.replay:NoReplay", "No replay"),
+        "reward": Entry(
+            "sampling.replay:RewardReplay",
+            "Part of each batch is drawn backwards from remembered states, in proportion to R",
+        ),
+        "uniform": Entry(
+            "sampling.replay:UniformReplay",
+            "Part of each batch is drawn backwards from remembered states, chosen uniformly",
+        ),
+    },
+)
 # Options of a run whose defaults differ with some dynamics, losses or p_B; here, as --help shows
 # them without JAX.
 GAUSSIAN = {

@@ -1,13 +1,17 @@
 """Options by name: what makes a configuration, and what is refused in which words."""
 
 import dataclasses
+import importlib
+import inspect
 import pickle
+import pkgutil
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import fast
 from fast.balance.losses import LogVariance
 from fast.dynamics.cells import GRUOptions
 from fast.parts import CHOICES, choose, option_names
@@ -20,6 +24,27 @@ from tests.refusals import refuses
 SHIPPED = [name for name in TASKS if name not in ("pho4", "qm9")]
 # A task of the user's own has no default problem.
 NEEDED: dict[str, dict[str, Any]] = {"custom": {"problem": "reference.problems:Grid.minimal"}}
+
+
+def descendants(kind: type[Any]) -> set[type[Any]]:
+    """A class and all that derive from it."""
+    return {kind}.union(*map(descendants, kind.__subclasses__()))
+
+
+@pytest.mark.parametrize("part", CHOICES)
+def test_the_table_of_a_kind_has_every_part_of_the_package(part: str) -> None:
+    for module in pkgutil.walk_packages(fast.__path__, "fast."):
+        importlib.import_module(module.name)
+    kind = CHOICES[part]
+    module, _, base = kind.base.partition(":")
+    every = descendants(getattr(importlib.import_module(f"fast.{module}"), base))
+    named = [one for one in every if "name" in vars(one) and one.__module__.startswith("fast.")]
+    targets = {one.name: f"{one.__module__}:{one.__qualname__}" for one in named}
+    assert {name: f"fast.{entry.target}" for name, entry in kind.entries.items()} == targets
+    assert [*kind] == sorted(kind)
+    for name, entry in kind.entries.items():
+        said = " ".join((inspect.getdoc(kind[name]) or "").split())
+        assert re.match(re.escape(entry.summary) + "([.:;]|$)", said), name
 
 
 @pytest.mark.parametrize("name", SHIPPED)

@@ -63,8 +63,6 @@ OPENERS = re.compile(
 MAY_OPEN = {
     "reference/files.py": None,
     "fast/runs/files.py": {"os.open"},
-    # The names of the parts, from the package's own files.
-    "fast/parts.py": {"file.read_text"},
     "pdai/cli.py": {"os.open"},
 }
 
