@@ -418,7 +418,7 @@ INPUTS: dict[str, tuple[Any, dict[str, Any], str, Any]] = {
     "reference/user_code.py",
     "return Float64(*map(int, number.as_integer_ratio()))",
     "return Fraction(*map(int, number.as_integer_ratio()))",
-    only="float_weights",
+    only="float weights",
 )
 @pytest.mark.catches(
     "Rational rows are read as floats, and TV of the floats is called exact.",
