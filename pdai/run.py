@@ -180,7 +180,7 @@ class Run(InFolder):
                 return log_probabilities(policy, self.environment, trajectories).log_p_f
         assert terminals is not None
         law = self.law()
-        if self.report.tv_kind != "exact":
+        if self.report.tv_kind != "float64":
             raise InputError(
                 f"the law of {str(self.folder)!r} is estimated ({self.report.method}), so the "
                 "probability of a terminal state is not known: ask for trajectories"

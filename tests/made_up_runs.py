@@ -67,7 +67,7 @@ def run(model: str, seed: int, tv: float, **changes: Any) -> Run:
     facts: dict[str, Any] = {
         "row": "N = 3", "model": model, "seed": seed, "parameters": 2_000, "seconds": 1.0,
         "config": description(config, seed), "learned": figures, "uniform": figures,
-        "exact": None, "tv_kind": "exact", "log_z": 0.0, "curve": [[0, tv]], "probes": [],
+        "exact": None, "tv_kind": "float64", "log_z": 0.0, "curve": [[0, tv]], "probes": [],
         "law": None, **changes,
     }  # fmt: skip
     return Run(**facts)

@@ -63,9 +63,9 @@ class Report:
         uniform: the policy that chooses uniformly among the legal actions.
         exact: samples from the target itself; None if the target cannot be sampled.
         method: the way the learned law was obtained, in words.
-        tv_kind: "exact"; "estimated" by backward trajectories, with its error in the notes;
-            "sampled", with a floor; "of trajectories", an upper bound of the distance between
-            terminal laws; or "unknown".
+        tv_kind: "float64", a sum over all terminal states; "estimated" by backward trajectories,
+            with its error in the notes; "sampled", with a floor; "of trajectories", an upper bound
+            of the distance between terminal laws; or "unknown".
         log_z: the true `log Z`, or None.
         log_z_is_learned: whether the learned `log_z` is a parameter or a flow.
         drawn: the number of samples among which the best states are searched.
@@ -95,7 +95,7 @@ class Report:
     @property
     def kinds(self) -> dict[str, str]:
         """The arithmetic behind each figure: "float64" sums, a "learned" value or an "estimate"."""
-        kind = "float64" if self.tv_kind == "exact" else "estimate"
+        kind = "float64" if self.tv_kind == "float64" else "estimate"
         return {
             "tv": kind,
             "kl": kind,

@@ -93,11 +93,11 @@ def enumerated_report(
         seed,
     )
     samples, error = max(law.samples for law in laws), max(law.error for law in laws)
-    kind = "sampled" if samples else "estimated" if error else "exact"
+    kind = "sampled" if samples else "estimated" if error else "float64"
     notes = {
         "sampled": ("exact sampling is the floor of the sampled figures",),
         "estimated": (f"the TV of an estimated law is off by about {error:.1g} at most",),
-        "exact": (),
+        "float64": (),
     }
     return Report(
         learned=learned,

@@ -110,7 +110,7 @@ def hints(setup: Setup, report: Report) -> tuple[str, ...]:
     sentences = []
     if report.terminals == 1:
         sentences.append(ONE_TERMINAL)
-    unsummed = setup.enumeration is not None and report.tv_kind != "exact"
+    unsummed = setup.enumeration is not None and report.tv_kind != "float64"
     if unsummed and not setup.config.dynamics.is_markovian:
         sentences.append(
             f"the trajectories of {setup.config.name_of('dynamics')} are too many to sum; the law "

@@ -33,7 +33,7 @@ class Run:
         learned: the figures of `fast.measure.report.Figures`, as plain data.
         uniform: the figures of the uniform policy, before training.
         exact: the figures of exact sampling, or None.
-        tv_kind: the kind of total variation, such as "exact" or "sampled".
+        tv_kind: the kind of total variation, such as "float64" or "sampled".
         log_z: the true `log Z`, or None.
         curve: pairs of step and total variation.
         probes: the records of the probe, one for each evaluation.

@@ -92,7 +92,7 @@ def _add_figures(table: Table, report: Report, learned: Mapping[str, Sequence[Fi
 
     row(f"TV to the target ({report.tv_kind})", lambda f: f.tv)
     # Estimates of TV are left out if TV is exact.
-    exact = report.tv_kind == "exact"
+    exact = report.tv_kind == "float64"
     size = min(FCS_SIZE, report.terminals or FCS_SIZE)
     of = " uniform states" if report.fcs_states == "uniform" else " drawn states"
     if not exact:

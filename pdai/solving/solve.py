@@ -318,7 +318,7 @@ def _report(answer: Answer) -> Report:
         uniform=figures(answer.uniform),
         exact=figures(target),
         method="dynamic programming over all states" if listed else "the problem's closed form",
-        tv_kind="unknown" if is_given else "exact",
+        tv_kind="unknown" if is_given else "float64",
         log_z=answer.log_z.value,
         log_z_is_learned=False,
         drawn=DRAWN if is_given else 0,

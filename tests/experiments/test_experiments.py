@@ -348,14 +348,14 @@ def test_the_rank_correlation_of_fcs_and_tv_is_taken_within_a_row() -> None:
     values = [0.1 * (seed + 1) for seed in range(10)]
     rising = [with_fcs(seed, tv, tv**2) for seed, tv in enumerate(values)]
     falling = [with_fcs(seed, tv, 1 - tv) for seed, tv in enumerate(values)]
-    assert "| one: N = 3 | exact | 10 | 1.000 |" in section_of(one=rising)
-    assert "| one: N = 3 | exact | 10 | -1.000 |" in section_of(one=falling)
+    assert "| one: N = 3 | float64 | 10 | 1.000 |" in section_of(one=rising)
+    assert "| one: N = 3 | float64 | 10 | -1.000 |" in section_of(one=falling)
     # A run that two figures share counts once, and one with few terminals not at all.
     assert "| other" not in section_of(one=rising, other=[*rising[5:], *falling[5:]])
     # A row that shares some of its runs has all of them.
     new = [dataclasses.replace(r, config={**r.config, "seed": 99}) for r in rising[5:]]
     shared = section_of(one=rising, other=[*rising[:5], *new])
-    assert "| other: N = 3 | exact | 10 | 1.000 |" in shared
+    assert "| other: N = 3 | float64 | 10 | 1.000 |" in shared
     assert "Not run yet." in section_of(one=rising[:9])
     few = [dataclasses.replace(r, law=[[1.0], [1.0]]) for r in rising]
     assert "Not run yet." in section_of(one=few)

@@ -178,14 +178,14 @@ def test_rows_whose_tv_is_of_different_kinds_say_so() -> None:
     ]
     (axis,) = figure_of(Results(experiment, runs)).axes
     names = [label.get_text() for label in axis.get_yticklabels()]
-    assert names == ["small\nTV (exact)", "large\nTV (of trajectories)"]
+    assert names == ["small\nTV (float64)", "large\nTV (of trajectories)"]
     assert axis.get_xlabel() == "TV: left is better"
     assert axis.get_ylabel() == "grids"
     # Control: where all are of one kind, it stands once.
-    runs = [dataclasses.replace(one, tv_kind="exact") for one in runs]
+    runs = [dataclasses.replace(one, tv_kind="float64") for one in runs]
     (axis,) = figure_of(Results(experiment, runs)).axes
     assert [label.get_text() for label in axis.get_yticklabels()] == ["small", "large"]
-    assert axis.get_xlabel() == "TV (exact): left is better"
+    assert axis.get_xlabel() == "TV (float64): left is better"
 
 
 def test_what_is_computed_is_a_band_in_its_row() -> None:

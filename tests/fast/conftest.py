@@ -29,7 +29,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run of the command line, of a path-dependent sampler, whose display was right."""
     folder = tmp_path_factory.mktemp("finished")
     done = answer("train", *SMALL, cwd=folder)
-    assert "TV to the target (exact)" in done.stdout
+    assert "TV to the target (float64)" in done.stdout
     assert "untrained (uniform)" in done.stdout
     # Between two measurements the last is shown with the step it is of.
     assert re.search(r"step 300 .* TV 0\.\d{4} \(step 200\)", done.stderr)

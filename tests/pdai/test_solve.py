@@ -497,7 +497,7 @@ def test_a_solved_run_is_plotted_and_reported(words: str, tmp_path: Path) -> Non
     # A sum of float64 is no exact distance of so near a law.
     assert plotting._caption(Stored(tmp_path / "run")).endswith(", proved")
     report = pdai.load(tmp_path / "run").report
-    assert report.tv_kind == "exact"
+    assert report.tv_kind == "float64"
     # A sum of float64 differences over the states.
     assert report.learned[0].tv.mean < 1e-12
     for one in report.expectations:

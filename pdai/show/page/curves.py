@@ -13,7 +13,7 @@ MOST_MARKS = 60
 # The smallest value shown: a logarithmic axis has no zero, and float32 has seven digits.
 LEAST = 1e-7
 KINDS = {
-    "exact": "exact",
+    "float64": "summed in float64",
     "estimated": "estimated by trajectories backwards",
     "sampled": "sampled",
     "of trajectories": "of trajectories, which bounds that of terminal states",
