@@ -1,15 +1,11 @@
-"""The form of the source: functions on a screen, names, one module that opens files, mutants."""
+"""The form of the source: functions on a screen, names, one module that opens files."""
 
 import ast
-import json
 import re
 import subprocess
-import tomllib
 from pathlib import Path
 
 import pytest
-
-from tests.mutant_names import drawn
 
 ROOT = Path(__file__).parents[2]
 MOST_LINES = 60
@@ -124,25 +120,3 @@ def test_what_a_user_writes_is_below_forty_lines() -> None:
 def test_control_docstrings_and_blanks_are_not_counted() -> None:
     source = 'class A:\n    """What."""\n\n    # Why.\n    x = 1\n    y = 2\n'
     assert code_lines(source) == {"A": 3}
-
-
-def test_the_settings_of_mutation_testing_name_what_is_there() -> None:
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mutmut"]
-    tests = settings["pytest_add_cli_args_test_selection"]
-    # The expression after -k is no path.
-    paths = [*settings["only_mutate"], *settings["also_copy"], *tests[: tests.index("-k")]]
-    paths.append(settings["preload_modules_file"])
-    assert [path for path in paths if not (ROOT / path).exists()] == []
-
-
-def test_mutants_are_drawn_evenly_and_the_same_for_a_seed(tmp_path: Path) -> None:
-    for part in ("reference", "reference.certificates", "fast", "pdai", "pdai.certifying"):
-        names = {f"{part}.module.x_f__mutmut_{number}": None for number in range(30)}
-        file = tmp_path / f"{part}.py.meta"
-        file.write_text(json.dumps({"exit_code_by_key": names}))
-    sample = drawn(tmp_path, 40, seed=1)
-    assert len({*sample}) == 40
-    assert sum("certif" in name for name in sample) == 10
-    assert sum(name.startswith("fast.") for name in sample) == 10
-    assert drawn(tmp_path, 40, seed=1) == sample != drawn(tmp_path, 40, seed=2)
-    assert len(drawn(tmp_path, 400, seed=1)) == 150

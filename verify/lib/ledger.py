@@ -17,7 +17,7 @@ FOLDER = Path(__file__).parents[1]
 # In a wheel they lie in the package.
 NOTES = next(path for path in (FOLDER / "notes", FOLDER.parent / "proofs_notes") if path.is_dir())
 # No notes of a claim.
-OTHER_NOTES = ("README.md", "errata.md", "mutation.md")
+OTHER_NOTES = ("README.md", "errata.md")
 CLAIMS: tuple[Claim, ...] = tuple(
     sorted(
         (read_claim(note) for note in NOTES.glob("*.md") if note.name not in OTHER_NOTES),
