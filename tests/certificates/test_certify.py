@@ -7,6 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -377,6 +378,7 @@ def test_the_certificate_file_is_accepted_and_a_changed_one_is_not(name: str, pa
 
 
 THIRDS, TINY = [Fraction(1, 3), Fraction(2, 3)], Fraction(1, 10**400)
+EVEN = SimpleNamespace(log_prob=lambda x: -math.log(2))
 SCALED = {"a": Fraction(117, 220), "b": Fraction(117, 110)}
 
 
@@ -409,6 +411,12 @@ INPUTS: dict[str, tuple[Any, dict[str, Any], str, Any]] = {
     "float rewards": (THIRDS, {"problem": pair({"a": 1.0, "b": 2}.__getitem__)}, FLOAT, 0),
     "log weights": (["1/2", "1/2"], {"log_weights": {"a": Fraction(3), "b": 3}}, FLOAT, 0),
     "log rewards": (["1/2", "1/2"], {"problem": pair(lambda x: 3, "log_reward")}, FLOAT, 0),
+    "log_prob": (
+        SimpleNamespace(log_prob=lambda x: -math.log(2)),
+        {"law": {"a": 1, "b": 1}},
+        FLOAT,
+        0,
+    ),
     "logits": ([0.0, 0.0], {"law": {"a": 1, "b": 1}, "gives": "logits"}, FLOAT, 0),
 }
 
@@ -432,10 +440,10 @@ def test_what_is_rational_stays_exact_and_what_was_a_float_is_marked(
     row: Any, target: dict[str, Any], kind: str, tv: Any
 ) -> None:
     """TV of thirds beside thirds was 1.85e-17 (exact)."""
-    made = pdai.certify(lambda _: row, **target)
+    made = pdai.certify(row if hasattr(row, "log_prob") else lambda _: row, **target)
     assert (made.tv, made.to_json()["kind"], made.value("sum of p_T")) == (tv, kind, 1)
     text = {0: "0", Fraction(2, 3): "2/3 = 0.666667"}.get(tv, "1e-20")
-    assert made.report["TV of terminals"] == f"{text} ({kind})"
+    assert next(iter(made.report.values())) == f"{text} ({kind})"
     assert any("that float64 has" in note for note in made.notes) is (kind == FLOAT)
     assert not any("never reaches" in note for note in made.notes) or row[1] == 0
 
