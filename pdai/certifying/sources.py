@@ -270,7 +270,7 @@ class RecordSource(SamplerSource):
                     f"{str(path)!r} has the sample {shown(first)}, which a quotation mark begins: "
                     'in CSV, write one within a text as "", in quotation marks'
                 )
-            check_outside(record.outside, target.probabilities() or ())
+            check_outside(target.strange(record.outside), target.probabilities() or ())
             self.impossible = record.outside
 
     def walker(self) -> Recorded:
@@ -415,12 +415,13 @@ class SampleSource(SamplerSource):
             self.target.check_drawn("samples", samples)
             return samples
         self.impossible = [x for x, out in zip(samples, is_outside, strict=True) if out]
-        if samples and 2 * len(self.impossible) >= len(samples):
+        strange = self.target.strange(self.impossible)
+        if samples and 2 * len(strange) >= len(samples):
             raise InputError(
-                f"{len(self.impossible):,} of {len(samples):,} samples are not in the target, such "
-                f"as {shown(self.impossible[0])}: write them as the target does"
+                f"{len(strange):,} of {len(samples):,} samples are not in the target, such as "
+                f"{shown(strange[0])}: write them as the target does"
             )
-        check_outside(self.impossible, self.target.probabilities() or ())
+        check_outside(strange, self.target.probabilities() or ())
         return [Outside() if out else x for x, out in zip(samples, is_outside, strict=True)]
 
 

@@ -94,6 +94,11 @@ class Target:
             return [state not in known for state in states]
         return None
 
+    def strange(self, outside: Sequence[Hashable]) -> Sequence[Hashable]:
+        """Those outside of the target to which a law gives no weight, not even 0."""
+        excluded = getattr(self.problem, "excluded", ())
+        return [x for x in outside if x not in excluded]
+
     def check_terminals(self, name: str, states: Sequence[Hashable]) -> None:
         """Checks that states are terminal states of the problem, as far as these are known.
 

@@ -27,8 +27,8 @@ class Start:
 class ListedLaw:
     """A law on listed values, as a problem of one step: `pi(x)` is its weight over their sum.
 
-    A value of weight 0 is outside of the law. A sample is a text if all values are. Raises
-    InputError if a weight is negative or not finite, or all are 0.
+    A value of weight 0 is outside of the law, and named in `excluded`. A sample is a text if all
+    values are. Raises InputError if a weight is negative or not finite, or all are 0.
     """
 
     initial = Start()
@@ -51,6 +51,7 @@ class ListedLaw:
                 "float has lost digits: give logarithms, as log_weights"
             )
         self.weights = {value: weight for value, weight in law.items() if weight}
+        self.excluded = law.keys() - self.weights.keys()
         if not self.weights:
             raise InputError(
                 f"the law has {len(law):,} values whose weights sum to 0: give one a weight above 0"

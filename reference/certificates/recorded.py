@@ -77,9 +77,10 @@ def read_record(
         columns.pop("log_reward", None)
     bare = len(columns) == 1
     states, outside, wrong = _states(columns["terminal"], texts)
-    is_unsaid = header is None and not has_header
+    strange = [text for text in outside if text not in texts.excluded]
+    is_unsaid = header is None and not has_header and len(states) > 1
     # A number names no column.
-    if is_unsaid and len(outside) == 1 < len(states) and states[0] == Outside():
+    if is_unsaid and strange == [columns["terminal"][0]] and math.isnan(_number(strange[0])):
         raise InputError(
             f"{str(path)!r} begins with {shown(outside[0])}, and every other line is a terminal "
             "state: add --header if it names the column, and --no-header if it is a sample"
@@ -94,8 +95,9 @@ def read_record(
         order = written_out(repr(str(path)), columns["terminal"], counts, seed)
         places = order.tolist()
         outside = [columns["terminal"][i] for i in places if states[i] == Outside()]
+        strange = [text for text in outside if text not in texts.excluded]
         states = [states[i] for i in places]
-    few = tolerant and bare and texts.listed and 2 * len(outside) < len(states)
+    few = tolerant and bare and texts.listed and 2 * len(strange) < len(states)
     if wrong and not (few and isinstance(wrong, OutsideError)):
         raise InputError(f"{str(path)!r}: {wrong}")
     names = [name for name in columns if name != "terminal"]

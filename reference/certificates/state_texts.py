@@ -45,6 +45,7 @@ class StateTexts:
     def __init__(self, problem: Any, terminals: Iterable[Hashable] | None = None):
         self._problem, self._name = problem, type(problem).__name__
         self._parse = getattr(problem, "parse", None)
+        self.excluded = getattr(problem, "excluded", ())
         self._terminals = None if terminals is None else dict.fromkeys(terminals)
         self._read: dict[str, Hashable] = {}
         self._written: dict[str, list[Hashable]] = {}

@@ -114,6 +114,9 @@ def test_a_distance_of_trajectories_alone_does_not_exceed_a_limit(here: Path) ->
         ("a,10000\nb,10000", {"0": 2, "0.001": 2, "0.1": 0}),
         ("a,10000\nb,10000\nc,1", {"0": 1, "0.001": 2, "0.1": 0}),
         ("a,10000\nb,10000\nz,1", {"0": 1, "0.001": 2, "0.1": 0}),
+        # Most draws are impossible, and one that the law does not have may be written otherwise.
+        ("a,1\nb,1\nc,10000", {"0": 1, "0.5": 1}),
+        ("a,1\nb,1\nz,10000", {"0": 3}),
         ("a,10000\nb,10000\nb ,1", {"0": 3}),
     ],
 )
