@@ -75,9 +75,10 @@ def assert_law(
         if made.interval.high <= limit or (not limit and len(draws) >= most):
             return made
         if len(draws) >= most:
+            certain = "".join(f"; {line.name}: {line.text()}" for line in made.certain)
             raise UndecidedError(
                 f"undecided: TV in {Line('', made.interval, 'bound').text()} after {len(draws):,} "
                 f"draws, on both sides of {limit:g}: allow more draws (most), or another distance "
-                "(within)"
+                f"(within){certain}"
             )
         part /= 2
