@@ -39,6 +39,12 @@ def sampler_of(
     return CertifiedSampler.load(path)
 
 
+@pytest.mark.catches(
+    "Counts the children of a row from its end.",
+    "reference/certificates/sample.py",
+    "children[place(denominator, sums, bits)]",
+    "children[-1 - place(denominator, sums, bits)]",
+)
 @pytest.mark.claim("certified-sampler")
 def test_shares_of_strings_enclose_the_law_and_few_decide_nothing(
     tmp_path: Path, scope: Scope
