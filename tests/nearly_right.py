@@ -3,7 +3,6 @@
 What is right is computed in rationals, and nothing of the project is used for it.
 """
 
-import math
 import signal
 import sys
 import traceback
@@ -16,9 +15,6 @@ from itertools import pairwise
 from random import Random
 from types import SimpleNamespace
 from typing import Any, Literal, NamedTuple
-
-import jax.numpy as jnp
-import numpy as np
 
 from reference.errors import InputError
 
@@ -200,49 +196,3 @@ def shown(given: Any) -> str:
     if isinstance(given, list):
         return str([*map(shown, given)])
     return str(given) if isinstance(given, Fraction) else f"{type(given).__name__} {given!r:.60}"
-
-
-INTEGERS: list[Any] = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32]
-INTEGERS += [np.uint64, np.longlong, jnp.int8, jnp.int16, jnp.int32, jnp.uint8, jnp.uint32]
-# With the decimal exponents that they hold.
-FLOATS: dict[Any, int] = {float: 300, np.float64: 300, np.longdouble: 300, np.float32: 36}
-FLOATS |= {np.float16: 3, jnp.float32: 36, jnp.bfloat16: 36, jnp.float16: 3}
-NO_NUMBERS: list[Any] = ["3", "0101", "1e5", "1_0", "True", "None", b"3", None, True, 3 + 0j]
-NO_NUMBERS += [np.bool_(True), np.str_("3"), np.complex64(3), math.nan, math.inf, -math.inf]
-NO_NUMBERS += [np.float32("nan"), jnp.float32("inf"), Decimal("NaN"), Decimal("-Infinity"), [3]]
-NO_NUMBERS += [np.array([1, 2]), np.array("3"), np.timedelta64(3, "s")]
-
-# A value as it is given, and what it means; None of what is no number.
-Number = tuple[Any, Fraction | None]
-
-
-def integer(rng: Random) -> Number:
-    """An integer of any kind, small, or nearly too large for it."""
-    kind = rng.choice([int, *INTEGERS])
-    most = 10**300 if kind is int else int(jnp.iinfo(kind).max)
-    value = rng.choice([rng.randint(1, 9), rng.randint(1, most), most - rng.randint(0, 9)])
-    given = kind(value)
-    return rng.choice([given, np.asarray(given)]) if kind is not int else given, Fraction(value)
-
-
-def floating(rng: Random) -> Number:
-    """A float of any kind and scale."""
-    kind = rng.choice(list(FLOATS))
-    given = kind(rng.uniform(1, 9) * 10.0 ** rng.randint(-FLOATS[kind], FLOATS[kind] - 1))
-    return given, Fraction(float(given))
-
-
-def rational(rng: Random) -> Number:
-    """A fraction or a decimal of any scale."""
-    scale = rng.randint(-300, 300)
-    fraction = Fraction(rng.randint(1, 99), rng.choice([1, 3, 7])) * Fraction(10) ** scale
-    decimal = Decimal(rng.randint(1, 999)).scaleb(scale)
-    return rng.choice([(fraction, fraction), (decimal, Fraction(decimal))])
-
-
-def no_number(rng: Random) -> Number:
-    """An object that looks like a number, and is none."""
-    return rng.choice(NO_NUMBERS), None
-
-
-NUMBERS: list[Callable[[Random], Number]] = [integer, integer, floating, floating, rational]

@@ -21,7 +21,6 @@ import pytest
 
 import pdai
 from tests.nearly_right import (
-    NUMBERS,
     ROUNDING,
     SHAPES,
     Case,
@@ -30,53 +29,10 @@ from tests.nearly_right import (
     contains,
     endings,
     exponentials,
-    floating,
-    integer,
-    no_number,
     outcome,
     shown,
     table,
 )
-
-
-def rewards(rng: Random) -> Case:
-    """Rewards of every kind of number and every scale."""
-    world, kind = World(rng), rng.choice(NUMBERS)
-    given = {x: kind(rng) for x in world.terminals}
-    if rng.random() < 0.2:
-        given[rng.choice(world.terminals)] = rng.choice([no_number, integer, floating])(rng)
-    problem = world.problem({x: value for x, (value, _) in given.items()})
-    story = f"rewards {shown({x: value for x, (value, _) in given.items()})} of {world}"
-    meant = {x: value for x, (_, value) in given.items() if value is not None}
-    is_meant = len(meant) == len(given)
-    world.weights = meant if is_meant else world.weights
-    if rng.random() < 0.2:
-        call = lambda: pdai.inspect(problem).z  # noqa: E731
-        return Case(f"inspect: {story}", call, lambda z: is_meant and z == world.z)
-    options: Any = rng.choice([{}] * 9 + [{"regime": "Z", "samples": 64}])
-    return Case(
-        f"{options}: {story}",
-        lambda: pdai.certify(world.sampler, problem, **options),
-        lambda made: is_meant and world.bears_out(made),
-    )
-
-
-def log_rewards(rng: Random) -> Case:
-    """Logarithms of rewards from -1e4 to 1e4 and beyond, of every kind of number."""
-    world = World(rng)
-    base = rng.choice([0, 1, 700, -800, 10_000, -10_000, rng.uniform(-1e4, 1e4), 1e7])
-    kind = rng.choice([float, float, np.float32, np.float64, jnp.float32, np.longdouble, Decimal])
-    given: dict[Any, Any] = {x: kind(base + rng.uniform(-3, 3)) for x in world.terminals}
-    meant = [Fraction(v) if kind is Decimal else Fraction(float(v)) for v in given.values()]
-    world.weights = dict(zip(world.terminals, exponentials(meant), strict=True))
-    is_spoilt = rng.random() < 0.1
-    if is_spoilt:
-        given[world.terminals[0]] = no_number(rng)[0]
-    return Case(
-        f"log rewards {shown(given)} of {world}",
-        lambda: pdai.certify(world.sampler, world.problem(given, "log_reward")),
-        lambda made: not is_spoilt and abs(made.tv - world.tv()) <= ROUNDING,
-    )
 
 
 def log_z(rng: Random) -> Case:
@@ -362,7 +318,7 @@ def arguments(rng: Random) -> Case:
 
 # Each with its share of the cases.
 KINDS: dict[Callable[[Random], Case], int] = {
-    rewards: 40, log_rewards: 15, policies: 20, no_functions: 8, arguments: 8, log_z: 4, samples: 3,
+    policies: 20, no_functions: 8, arguments: 8, log_z: 4, samples: 3,
     recorded: 2, parents: 4,
 }  # fmt: skip
 
