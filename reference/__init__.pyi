@@ -46,9 +46,9 @@ from .objectives import tb_objective as tb_objective
 from .policies import BackwardKernel as BackwardKernel
 from .policies import BackwardPolicy as BackwardPolicy
 from .policies import ForwardPolicy as ForwardPolicy
-from .problems import Problem as Problem
-from .problems import enumerate_dag as enumerate_dag
-from .problems import enumerate_rewards as enumerate_rewards
+from .problems.base import Problem as Problem
+from .problems.enumeration import enumerate_dag as enumerate_dag
+from .problems.enumeration import enumerate_rewards as enumerate_rewards
 from .solve import flows as flows
 from .solve import forward_from_backward as forward_from_backward
 from .solve import forward_from_law as forward_from_law

@@ -12,16 +12,10 @@ from reference.dag import Pictured, PointedDAG
 from reference.errors import InputError
 from reference.fields.field import FLOAT64
 from reference.policies import BackwardPolicy
-from reference.problems.base import (
-    MAX_NODES,
-    Problem,
-    enumerate_dag,
-    enumerate_rewards,
-    exact_reward,
-)
+from reference.problems.base import MAX_NODES, Problem
+from reference.problems.enumeration import enumerate_dag, enumerate_rewards, exact_reward, parts_of
 from reference.solve import flows
 from reference.text import count_text
-from reference.user_code import parts_of
 
 S = TypeVar("S", bound=Hashable)
 

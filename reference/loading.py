@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from reference.errors import InputError, nearest, plain
-from reference.problems.base import check_inherited, check_members
+from reference.problems.base import check_inherited
+from reference.problems.enumeration import check_members
 from reference.user_code import called
 
 # The "module" of objects that cannot be imported by a name.

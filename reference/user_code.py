@@ -6,21 +6,17 @@ from it is exact.
 """
 
 import re
-import time
 import traceback
-from collections.abc import Callable, Iterable, Sequence, Set
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Iterable, Set
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational, Real
 from operator import eq
-from sys import getsizeof
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from reference.errors import InputError, TooLargeError, plain, shown
-from reference.files import memory_in_use, memory_of_machine
+from reference.errors import InputError, plain, shown
 
 T = TypeVar("T")
 
@@ -34,15 +30,6 @@ ASKED_AGAIN = 100
 KINDS = {"float64": (-1022, 52), "float32": (-126, 23), "bfloat16": (-126, 7), "float16": (-14, 10)}
 # Larger numbers have all digits, in float16 excepted.
 NORMAL = Fraction(2) ** -126
-
-# A longer trajectory is taken to have no end; so is one of a tenth of that length whose states have
-# grown to GROWN bytes, as states that hold their own past do.
-LONGEST, GROWN = 100_000, 2**28
-# The length from which walks are checked for an end.
-LONG = 200
-# A single state of more bytes, or nested deeper, is taken to grow without end: a comparison or a
-# print must go through all of it.
-LARGEST_STATE, DEEPEST_STATE = 2**24, 400
 
 
 class Of(NamedTuple):
@@ -239,89 +226,6 @@ class Asked(Generic[T]):
                     "meant, under np.errstate(over='ignore')"
                 ) from error
             return answer
-
-
-class Growth:
-    """Limits on a search through a user's graph, so that an endless search ends with a message."""
-
-    def __init__(self, name: str, seconds: float):
-        self.name, self.seconds = name, seconds
-        self._start, self._before = time.monotonic(), memory_in_use()
-
-    def check(
-        self, depth: int, state: Any, path: Sequence[Any] | Callable[[], Sequence[Any]]
-    ) -> None:
-        """Checks that a search may go on, at some depth, at the last state of the longest path.
-
-        `path` has some states of it, for messages, or returns them. Raises InputError if the path
-        counts as endless, TooLargeError if time or memory is used up.
-        """
-        if _is_vast(state):
-            raise InputError(
-                f"{self.name}: the states of the path {_arrows(path)} grow to more than "
-                f"{LARGEST_STATE // 2**20} MiB, or are nested deeper than {DEEPEST_STATE}: does "
-                "each hold the one before? Give every state an end, such as a largest length; or "
-                "write it shorter, such as a flat tuple"
-            )
-        size = memory_in_use() - self._before
-        if depth > LONGEST or (depth > LONGEST // 10 and size > GROWN):
-            raise InputError(
-                f"{self.name}: the path {_arrows(path)} has more than {depth - 1:,} steps, so the "
-                "state graph has no end, or a cycle: give every state an end, such as a largest "
-                "length or a stop action"
-            )
-        # Later computations on the states take several times as much.
-        spent = time.monotonic() - self._start
-        if spent > self.seconds or size > memory_of_machine() // 4:
-            used = f"{spent:,.0f} s" if spent > self.seconds else f"{size // 2**20:,} MiB"
-            raise TooLargeError(
-                f"{self.name} is too large: {used} were used up at depth {depth:,}, on the path "
-                f"{_arrows(path)}: is there an end to it? If so, give more seconds, or a smaller "
-                "instance"
-            )
-
-
-def parts_of(state: Any) -> Iterable[Any]:
-    """The elements of a tuple or frozen set, the fields of a dataclass; empty for other states."""
-    if isinstance(state, tuple | frozenset):
-        return state
-    if is_dataclass(state) and not isinstance(state, type):
-        return [getattr(state, field.name) for field in fields(state)]
-    return ()
-
-
-def holds_float(state: Any) -> bool:
-    """True for a float, and a state with one in it."""
-    return isinstance(state, float | np.floating) or any(map(holds_float, parts_of(state)))
-
-
-def rounded(state: Any) -> Any:
-    """A state whose floats have 12 digits, or 5 in float32; equal up to rounding if that is."""
-    if isinstance(state, float | np.floating):
-        return round(float(f"{state:.{12 if isinstance(state, float) else 5}g}"), 14)
-    if isinstance(state, frozenset):
-        return frozenset(map(rounded, state))
-    parts = [*map(rounded, parts_of(state))]
-    return (type(state), *parts) if parts else state
-
-
-def _is_vast(state: Any) -> bool:
-    """True if a state of nested tuples, sets or dataclasses is too large, by its printed size."""
-    size, level, depth = 0, [state], 0
-    while level and depth <= DEEPEST_STATE:
-        following: list[Any] = []
-        for part in level:
-            size += getsizeof(part, 64) if isinstance(part, str | bytes | int | tuple) else 64
-            if size > LARGEST_STATE:
-                return True
-            following += parts_of(part)
-        level, depth = following, depth + 1
-    return depth > DEEPEST_STATE
-
-
-def _arrows(path: Sequence[Any] | Callable[[], Sequence[Any]]) -> str:
-    path = path() if callable(path) else path
-    return " -> ".join([*map(shown, path[:3]), "...", shown(path[-1])])
 
 
 def same_states(first: Any, again: Any) -> bool:

@@ -32,7 +32,7 @@ def test_of_the_scaled_position_or_with_one_added_the_cosine_is_positive(scope: 
 
 @pytest.mark.catches(
     "Takes a negative reward for a positive one.",
-    "reference/problems/base.py",
+    "reference/problems/enumeration.py",
     'exact(value, Of("the reward", terminal))',
     'abs(exact(value, Of("the reward", terminal)))',
 )

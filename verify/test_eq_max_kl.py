@@ -16,7 +16,7 @@ from reference.marginals import marginal
 from reference.metrics import kl_divergence, normalize
 from reference.policies import BackwardPolicy, ForwardPolicy
 from reference.problems import Lines
-from reference.problems.base import enumerate_dag, enumerate_rewards
+from reference.problems.enumeration import enumerate_dag, enumerate_rewards
 from reference.solve import flows, forward_from_backward
 
 SPARSE = Lines.sparse(25, 2)

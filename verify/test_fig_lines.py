@@ -17,7 +17,7 @@ from reference.marginals import marginal, path_sums
 from reference.metrics import normalize
 from reference.policies import BackwardKernel, BackwardPolicy, ForwardPolicy
 from reference.problems import Grid, Lines
-from reference.problems.base import enumerate_dag, enumerate_rewards
+from reference.problems.enumeration import enumerate_dag, enumerate_rewards
 from reference.solve import forward_from_backward
 from verify.lib.laws import by_label
 

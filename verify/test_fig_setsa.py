@@ -12,7 +12,7 @@ from reference.fields.field import RATIONAL, T
 from reference.lifted import History, LiftedDAG, lift
 from reference.policies import BackwardKernel, BackwardPolicy, ForwardPolicy
 from reference.problems import Lines
-from reference.problems.base import enumerate_dag
+from reference.problems.enumeration import enumerate_dag
 from reference.solve import forward_from_backward, h_transform
 from verify.lib.fields import FLINT
 from verify.lib.markovian import (

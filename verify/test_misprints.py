@@ -10,7 +10,7 @@ from reference.fields.field import RATIONAL
 from reference.lifted import History, lift
 from reference.policies import BackwardPolicy, ForwardPolicy
 from reference.problems import Lines
-from reference.problems.base import enumerate_dag
+from reference.problems.enumeration import enumerate_dag
 from verify.lib.named_dags import DIAMOND
 from verify.lib.scopes import Scope, all_small_dags
 

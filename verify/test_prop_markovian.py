@@ -15,7 +15,7 @@ from reference.marginals import marginal, mass, path_sums
 from reference.metrics import normalize
 from reference.policies import BackwardKernel, BackwardPolicy, ForwardPolicy
 from reference.problems import Lines
-from reference.problems.base import enumerate_dag
+from reference.problems.enumeration import enumerate_dag
 from reference.solve import forward_from_backward
 from verify.lib.fields import FLINT
 from verify.lib.markovian import (

@@ -12,7 +12,7 @@ from reference.marginals import path_sums
 from reference.metrics import kl_divergence
 from reference.policies import BackwardPolicy, ForwardPolicy
 from reference.problems import LazyRandomWalk, Lines
-from reference.problems.base import enumerate_dag, enumerate_rewards
+from reference.problems.enumeration import enumerate_dag, enumerate_rewards
 from reference.problems.random_walk import Landscape, Walker
 from reference.solve import forward_from_backward
 

@@ -15,7 +15,7 @@ from reference.lifted import History, lift
 from reference.marginals import marginal
 from reference.metrics import normalize
 from reference.policies import BackwardPolicy, ForwardPolicy
-from reference.problems.base import enumerate_dag
+from reference.problems.enumeration import enumerate_dag
 from reference.problems.graphs import EdgeAddition
 from reference.solve import forward_from_backward
 from verify.lib.forks import (

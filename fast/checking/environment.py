@@ -28,7 +28,8 @@ from fast.tracing import same_program
 from reference.dag import check_distinct
 from reference.errors import InputError, check_choice, check_hashable, shown
 from reference.problems import Problem
-from reference.problems.base import MAX_NODES, AskedProblem
+from reference.problems.base import MAX_NODES
+from reference.problems.enumeration import AskedProblem
 
 # The number of random terminal states that are drawn.
 DRAWS = 4_096

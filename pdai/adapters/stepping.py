@@ -18,7 +18,8 @@ from reference.fields.field import RATIONAL
 from reference.marginals import marginal
 from reference.policies import ForwardPolicy
 from reference.problems.closed_form import Enclosure
-from reference.user_code import ASKED_AGAIN, LONGEST, asked_again, called
+from reference.problems.enumeration import LONGEST
+from reference.user_code import ASKED_AGAIN, asked_again, called
 
 # The error of a float32 log reward, relative to its size and one: a thousand roundings.
 FLOAT32_ERROR = 2.0**-14

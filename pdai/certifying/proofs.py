@@ -23,7 +23,7 @@ from reference.certificates.statement import Line
 from reference.certificates.sums import ExactPath
 from reference.errors import InputError
 from reference.loading import name_of
-from reference.problems.base import AskedProblem
+from reference.problems.enumeration import AskedProblem
 
 
 def checked_claim(path: str | Path, check: Callable[[str | Path], Verdict]) -> Verdict:

@@ -48,8 +48,9 @@ from reference.certificates.walks import LogRewards, Sampler, Walker
 from reference.errors import InputError, TooLargeError, check_hashable, check_type, shown
 from reference.loading import name_of
 from reference.marginals import marginal
-from reference.problems.base import MAX_LOG_REWARD, exponential
+from reference.problems.base import MAX_LOG_REWARD
 from reference.problems.columns import NOTHING, UNSEEN
+from reference.problems.enumeration import exponential
 from reference.user_code import called
 
 # What two programs put around one value; and numbers, which they may round to float32,

@@ -21,11 +21,8 @@ from reference.certificates.walks import LogRewards
 from reference.dag import PointedDAG
 from reference.errors import InputError, TooLargeError, shown
 from reference.metrics import normalize
-from reference.problems.base import (
-    enumerate_dag,
-    enumerate_rewards,
-    is_ours,
-)
+from reference.problems.base import is_ours
+from reference.problems.enumeration import enumerate_dag, enumerate_rewards
 from reference.user_code import are_rational, called, exact, number_or_infinite
 
 # The time limit of a search for bounds of log Z, in seconds.

@@ -11,8 +11,8 @@ from fast.tasks import CustomTask, Task
 from fast.training.compose import TrainConfig
 from reference.errors import InputError
 from reference.loading import OBJECT
-from reference.problems.base import enumerate_dag
 from reference.problems.closed_form import ClosedForm
+from reference.problems.enumeration import enumerate_dag
 
 # Up to this many states are solved within seconds, and so many of a user's problem are counted,
 # which takes less than one.
@@ -24,7 +24,7 @@ CLOSED = "it has a closed form"
 GRAPH = """
 import sys
 from reference.loading import as_problem
-from reference.problems.base import enumerate_dag
+from reference.problems.enumeration import (enumerate_dag)
 print(hash(enumerate_dag(as_problem(sys.argv[1]), int(sys.argv[2])).children))
 """
 

@@ -30,13 +30,9 @@ from reference.errors import InputError, TooLargeError, check_integer, no_such
 from reference.exact_flows import Backward, ExactFlows, GraphArrays
 from reference.files import memory_of_machine, read_file, replace_file, sha256
 from reference.metrics import Estimate
-from reference.problems.base import (
-    MAX_NODES,
-    enumerate_dag,
-    enumerate_rewards,
-    exact_reward,
-)
+from reference.problems.base import MAX_NODES
 from reference.problems.closed_form import ClosedForm, Enclosure, stated_log_z
+from reference.problems.enumeration import enumerate_dag, enumerate_rewards, exact_reward
 from reference.text import count_text
 
 Floats = npt.NDArray[np.float64]

@@ -32,8 +32,8 @@ from reference.fields.field import RATIONAL
 from reference.files import InFolder, load_arrays
 from reference.lifted import LiftedDAG
 from reference.policies import ForwardPolicy
-from reference.problems.base import AskedProblem, enumerate_dag, exact_reward
 from reference.problems.closed_form import Enclosure, stated_log_z
+from reference.problems.enumeration import AskedProblem, enumerate_dag, exact_reward
 from reference.user_code import called
 
 if TYPE_CHECKING:

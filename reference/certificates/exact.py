@@ -13,7 +13,7 @@ from reference.fields.field import RATIONAL
 from reference.lifted import Forgetful, History, LiftedDAG, lift
 from reference.metrics import kl_divergence, normalize, total_variation
 from reference.policies import ForwardPolicy
-from reference.problems.base import met_again
+from reference.problems.enumeration import met_again
 from reference.user_code import are_rational
 
 # States or histories per call, and terminal states that a note names.

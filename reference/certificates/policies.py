@@ -12,13 +12,11 @@ from reference.certificates.rows import FLOAT32, choose, exact_row, soft_row, un
 from reference.certificates.statement import at_most
 from reference.dag import PointedDAG
 from reference.errors import InputError, check_sequence, plain, shown
-from reference.problems.base import AskedProblem
+from reference.problems.enumeration import LONG, AskedProblem, Growth
 from reference.user_code import (
     ASKED_AGAIN,
-    LONG,
     NORMAL,
     Asked,
-    Growth,
     Of,
     are_rational,
     asked_again,

@@ -11,7 +11,8 @@ from reference.certificates.format import Header, Inner, Row
 from reference.certificates.reading import open_certificate
 from reference.dag import PointedDAG
 from reference.errors import InputError
-from reference.problems.base import MAX_NODES, Problem, enumerate_dag, enumerate_rewards
+from reference.problems.base import MAX_NODES, Problem
+from reference.problems.enumeration import enumerate_dag, enumerate_rewards
 
 
 def state_label(state: Hashable) -> str:

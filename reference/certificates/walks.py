@@ -15,9 +15,9 @@ from reference.certificates.policies import KEPT, BackwardRows, ForwardRows, His
 from reference.certificates.statement import FLOATS
 from reference.certificates.sums import ExactPath, PathSums
 from reference.errors import InputError, shown
-from reference.problems.base import AskedProblem
 from reference.problems.closed_form import Enclosure
-from reference.user_code import LONG, NORMAL, Growth
+from reference.problems.enumeration import LONG, AskedProblem, Growth
+from reference.user_code import NORMAL
 
 # The number of first ends walked back.
 RETURNS = 100

@@ -10,8 +10,7 @@ from typing import Any, Protocol, Self, runtime_checkable
 
 from reference.balance import log_float
 from reference.errors import InputError, TooLargeError, check_integer, check_list, shown
-from reference.problems.base import MAX_SECONDS, AskedProblem, enumerate_dag
-from reference.user_code import Growth
+from reference.problems.enumeration import MAX_SECONDS, AskedProblem, Growth, enumerate_dag
 
 # The largest change of a logarithm that is rounding, relative to the logarithms: float32.
 SAME_PRODUCT = 1e-5

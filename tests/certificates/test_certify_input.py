@@ -21,13 +21,13 @@ import sympy
 import pdai
 from pdai.certifying.options import CertifyOptions
 from pdai.certifying.target import log_z_interval
-from reference import InputError, TooLargeError, user_code
+from reference import InputError, TooLargeError
 from reference.certificates.betting import Interval
 from reference.certificates.importance import Walks
 from reference.certificates.walks import Sampler
 from reference.inspection import inspect_problem
 from reference.loading import load_object
-from reference.problems import base, enumerate_dag
+from reference.problems import enumerate_dag, enumeration
 from reference.user_code import called, exact, number_or_infinite, same_states
 from tests.certificates.problems import Words, drawn, half, noisy, other
 from tests.made_up_runs import two_runs
@@ -590,7 +590,7 @@ def jumps(_: Any, state: Any) -> int:
 
 @pytest.mark.catches(
     "Equal states whose rewards differ are taken for one.",
-    "reference/problems/base.py",
+    "reference/problems/enumeration.py",
     "if abs(one - two) * 1_000 > one + two:",
     "if False:",
 )
@@ -635,18 +635,18 @@ def test_a_graph_without_end_is_refused_before_it_fills_the_memory(
     words: str, initial: Any, children: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A quarter of the longest path, so a sixteenth of what its states hold.
-    monkeypatch.setattr(user_code, "LONGEST", user_code.LONGEST // 4)
-    monkeypatch.setattr(user_code, "GROWN", user_code.GROWN // 16)
+    monkeypatch.setattr(enumeration, "LONGEST", enumeration.LONGEST // 4)
+    monkeypatch.setattr(enumeration, "GROWN", enumeration.GROWN // 16)
     refused(words, lambda: enumerate_dag(other(initial=initial, children=children)))
 
 
 def test_an_enumeration_ends_with_its_time_or_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(base, "MAX_SECONDS", -1.0)
+    monkeypatch.setattr(enumeration, "MAX_SECONDS", -1.0)
     with pytest.raises(TooLargeError, match=r"P is too large: .* s were used up at depth 1"):
         enumerate_dag(other())
     monkeypatch.undo()
-    monkeypatch.setattr(user_code, "memory_of_machine", lambda: 0)
-    monkeypatch.setattr(user_code, "memory_in_use", itertools.count(0, 2**20).__next__)
+    monkeypatch.setattr(enumeration, "memory_of_machine", lambda: 0)
+    monkeypatch.setattr(enumeration, "memory_in_use", itertools.count(0, 2**20).__next__)
     with pytest.raises(TooLargeError, match="P is too large: 1 MiB were used up at depth 1"):
         enumerate_dag(other())
 

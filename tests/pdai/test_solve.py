@@ -34,8 +34,8 @@ from reference.marginals import marginal
 from reference.metrics import normalize, total_variation
 from reference.policies import BackwardPolicy, ForwardPolicy
 from reference.problems import HardCore
-from reference.problems.base import enumerate_dag, enumerate_rewards
 from reference.problems.closed_form import Enclosure
+from reference.problems.enumeration import enumerate_dag, enumerate_rewards
 from reference.problems.grid import Cell
 from reference.problems.networks import Network
 from reference.problems.sets import Items, Sets

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pdai
@@ -60,6 +60,7 @@ def test_a_sampler_that_keeps_its_hidden_state_is_refused(length: int) -> None:
         pdai.certify(Recurrent(), problem, takes="history")
 
 
+@settings(deadline=None, max_examples=20)
 @given(seed=st.integers(0, 2**32), kept=st.sampled_from([1, 2]))
 def test_random_answers_behind_a_short_memory_are_refused(seed: int, kept: int) -> None:
     """Three certificates of one random reward said 0.12, 0.21 and 0.13, each of them exact."""
@@ -107,6 +108,7 @@ def tosses(read: Callable[[Counted], int], steps: int) -> Any:
     return Tosses
 
 
+@settings(deadline=None, max_examples=20)
 @given(place=st.integers(0, 5), steps=st.integers(6, 20))
 def test_a_reward_that_reads_what_equality_leaves_out_is_refused(place: int, steps: int) -> None:
     """Two orders of the children gave 0.874 and 0.702, both exact."""

@@ -35,7 +35,8 @@ from reference.certificates.listed import ListedLaw
 from reference.certificates.walks import LogRewards
 from reference.fields.balls import PrecisionError, enclose, precision
 from reference.inspection import inspect_problem
-from reference.problems.base import MAX_LOG_REWARD, exponential
+from reference.problems.base import MAX_LOG_REWARD
+from reference.problems.enumeration import exponential
 from verify.lib.named_dags import DIAMOND
 from verify.lib.small_scope import lifts, pointed_dags
 from verify.lib.symbolic_scope import backward_and_rewards

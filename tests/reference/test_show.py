@@ -33,7 +33,7 @@ from reference.inspection import inspect_problem
 from reference.loading import as_problem
 from reference.networks import from_networkx, to_networkx
 from reference.problems import Grid, Lines
-from reference.problems.base import exponential
+from reference.problems.enumeration import exponential
 from reference.show import draw, layout, log_ticks, picture_of, svg
 from tests.refusals import refused
 

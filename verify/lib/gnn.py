@@ -18,7 +18,7 @@ from typing import NamedTuple
 from reference.errors import InputError, TooLargeError, shown
 from reference.expressivity.aliasing import TiedPolicies
 from reference.lifted import Dynamics, Forgetful, lift
-from reference.problems.base import enumerate_dag
+from reference.problems.enumeration import enumerate_dag
 from reference.problems.graphs import EdgeAddition, Graph, added_edge, graph
 from verify.lib.attainable import tied_by
 

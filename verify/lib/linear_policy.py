@@ -10,7 +10,7 @@ from reference.errors import InputError
 from reference.fields.field import Field, T
 from reference.lifted import LiftedDAG, lift
 from reference.policies import ForwardPolicy
-from reference.problems.base import enumerate_dag
+from reference.problems.enumeration import enumerate_dag
 from reference.problems.lines import Lines
 from verify.lib.linear import Parameters, Vector, dot
 
