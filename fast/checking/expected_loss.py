@@ -91,7 +91,7 @@ def training_gradient(
 ) -> Callable[[Sampler], Sampler]:
     """The mean over batches of the gradient of training, as a function of the sampler.
 
-    With `cached`, the loss gets the values that forward sampling caches, as on policy.
+    With `cached`, the loss gets the values that forward sampling caches.
     """
     keys = jax.random.split(jax.random.key(0), KEYS)
 

@@ -286,7 +286,7 @@ def _balanced_loss(loss: Loss, landscape: Landscape) -> float:
 def _gradient_errors(loss: Loss, landscape: Landscape) -> list[float]:
     """The errors of training's mean gradient, relative to the largest entry of the exact one.
 
-    On policy, with cached values, if the loss reads them, and off policy.
+    With the values that sampling caches, if the loss reads them, and without.
     """
     noise = np.random.default_rng(2).normal(size=len(landscape.balanced))
     vector = landscape.balanced + noise

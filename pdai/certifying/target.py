@@ -93,7 +93,7 @@ class Target:
 
     def strange(self, outside: Sequence[Hashable]) -> Sequence[Hashable]:
         """Those outside of the target to which a law gives no weight, not even 0."""
-        excluded = getattr(self.problem, "excluded", ())
+        excluded = self.problem.excluded if isinstance(self.problem, ListedLaw) else ()
         return [x for x in outside if x not in excluded]
 
     def check_terminals(self, name: str, states: Sequence[Hashable]) -> None:

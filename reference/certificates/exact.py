@@ -64,10 +64,11 @@ def exact_sampler(rows: ForwardRows, dag: PointedDAG[Any], max_nodes: int) -> Ex
         else:
             histories = [(dag.labels[0], *lifted.dag.labels[node][1]) for node in nodes]
         for node, row in zip(nodes, rows.rows(histories), strict=True):
-            place = {child: number for number, child in enumerate(row.others)}
+            # Made once, as closing a row of floats takes all of its numbers.
+            exact = dict(zip(row.others, row.exact, strict=True))
             for edge in lifted.dag.out_edges[node]:
                 child = dag.labels[lifted.projection[lifted.dag.edges[edge][1]]]
-                values[edge] = row.exact[place[child]]
+                values[edge] = exact[child]
     rows.ask_again()
     if rows.is_markovian:
         for node, other in met_again(rows.graph, dag):

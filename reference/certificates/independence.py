@@ -179,14 +179,30 @@ def check_apart(
     `d(x) - d(y)`. Where no probability is above P, a term has the mean `|d|^2` and second moments
     of at most `P |d|^2` each. So with `t = RATE / P`, as `exp(-y) <= 1 - y + y^2 exp(|y|) / 2`,
     `exp(-t S)` has a mean of at most `exp(-n t |d|^2 (1 - RATE exp(RATE))) <= 1`, and S is below
-    `-log(1 / level) / t` with probability at most the level. This, P twice, and the mean of the
-    others each have a quarter of the level of the test. Raises DependentError if that mean is
-    certainly lower than S can be, as where draws are in both.
+    `-log(1 / level) / t` with probability at most the level. Raises DependentError if the mean of
+    the others is certainly lower than S can be, as where draws are in both; and if the counts of
+    both are equal, and any law has these with a probability of at most the level, the largest at
+    their shares. That, S, P twice, and the mean each have a fifth of the level of the test.
     """
-    log, half = math.log(4 / (SHARE * level)), min(len(samples), len(target)) // 2
+    log, count = math.log(5 / (SHARE * level)), len(samples)
+    drawn = Counter(samples)
+    if drawn == Counter(target):
+        sizes = np.array([*drawn.values()], float)
+        orders = math.lgamma(count + 1) - float(sum(map(math.lgamma, sizes + 1)))
+        if orders + float(sizes @ np.log(sizes / count)) <= -log:
+            raise DependentError(
+                f"no verdict: {owner}: samples and those of the target are the same {count:,} "
+                "ones, as independent draws never are: give those of each; if_independent "
+                "(--if-independent) takes them for independent"
+            )
+    half = min(count, len(target)) // 2
+    samples, target = (
+        [x[i] for i in np.random.default_rng(seed).permutation(len(x))[: 2 * half].tolist()]
+        for seed, x in enumerate((samples, target))
+    )
     counts = Counter(samples[:half])
     counts.subtract(target[:half])
-    pairs = zip(samples[half : 2 * half], target[half : 2 * half], strict=True)
+    pairs = zip(samples[half:], target[half:], strict=True)
     gaps = np.array([counts[x] - counts[y] for x, y in pairs], float)
     largest = 2.0 * max(map(abs, counts.values()), default=0)
     if not largest:

@@ -204,7 +204,9 @@ class ForwardRows:
             )
         if self.gives == "logits":
             return LOGITS
-        return "" if self.largest_change is None else changed_rows(self.largest_change)
+        if self.largest_change is None:
+            return ""
+        return f"rows, each changed by at most {at_most(self.largest_change)} to sum to one"
 
     def _ask(self, keys: list[Hashable]) -> list[Row]:
         if self.takes in ("state", "history"):
@@ -237,11 +239,6 @@ class ForwardRows:
         if row.rational is None:
             self.largest_change = max(self.largest_change or 0.0, change)
         return row
-
-
-def changed_rows(change: float) -> str:
-    """Rows of floats in words, with the largest change of one."""
-    return f"rows, each changed by at most {at_most(change)} to sum to one"
 
 
 def _numbers(

@@ -46,7 +46,7 @@ class StateTexts:
     def __init__(self, problem: Any, terminals: Iterable[Hashable] | None = None):
         self._problem, self._name = problem, type(problem).__name__
         self._parse = getattr(problem, "parse", None)
-        self.excluded = getattr(problem, "excluded", ())
+        self.excluded = getattr(problem, "excluded", ()) if is_ours(problem) else ()
         self._terminals = None if terminals is None else dict.fromkeys(terminals)
         self._read: dict[str, Hashable] = {}
         self._written: dict[str, list[Hashable]] = {}

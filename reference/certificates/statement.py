@@ -24,7 +24,7 @@ REGIMES: dict[Regime, str] = {
 Kind = Literal["exact", "exact for float64 input", "float64", "bound", "estimate", "as given"]
 # Of rational arithmetic on numbers of which some were floats; and the note that says which.
 FLOAT_INPUT: Kind = "exact for float64 input"
-FLOATS = "read as the rational numbers that float64 has: {}"
+FLOATS = "read as, or rounded to, the rational numbers that float64 has: {}"
 # The longest fraction that is printed beside its decimal.
 SHORT = 15
 
@@ -47,8 +47,9 @@ class Line:
         if isinstance(self.value, str):
             return self.value
         fraction, text = str(self.value), small(self.value)
-        is_short = self.kind == "exact" and "/" in fraction and len(fraction) <= SHORT
-        return f"{fraction} = {text}" if is_short else text
+        if self.kind != "exact" or "/" not in fraction or len(fraction) > SHORT:
+            return text
+        return f"{fraction}{' = ' if Fraction(text) == self.value else ', about '}{text}"
 
 
 def small(value: Fraction | float, *, down: bool | None = None, digits: int = 6) -> str:

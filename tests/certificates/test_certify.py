@@ -15,7 +15,7 @@ import pytest
 
 import pdai
 from reference import InputError
-from reference.certificates import check_certificate, confirm_problem, read_header
+from reference.certificates import check_certificate, confirm_problem, policies, read_header
 from reference.certificates.betting import Interval
 from reference.certificates.policies import BackwardRows, ForwardRows
 from reference.certificates.statement import Line, small
@@ -442,7 +442,7 @@ def test_what_is_rational_stays_exact_and_what_was_a_float_is_marked(
     """TV of thirds beside thirds was 1.85e-17 (exact)."""
     made = pdai.certify(row if hasattr(row, "log_prob") else lambda _: row, **target)
     assert (made.tv, made.to_json()["kind"], made.value("sum of p_T")) == (tv, kind, 1)
-    text = {0: "0", Fraction(2, 3): "2/3 = 0.666667"}.get(tv, "1e-20")
+    text = {0: "0", Fraction(2, 3): "2/3, about 0.666667"}.get(tv, "1e-20")
     assert next(iter(made.report.values())) == f"{text} ({kind})"
     assert any("that float64 has" in note for note in made.notes) is (kind == FLOAT)
     assert not any("never reaches" in note for note in made.notes) or row[1] == 0
@@ -466,7 +466,7 @@ def test_rows_of_floats_are_marked_with_their_largest_change() -> None:
     assert change == Fraction(1, 2**54)
     words = "rows, each changed by at most 5.6e-17 to sum to one"
     assert [note for note in made.notes if "changed" in note] == [
-        f"read as the rational numbers that float64 has: {words}"
+        f"read as, or rounded to, the rational numbers that float64 has: {words}"
     ]
     drawn = pdai.certify(lambda _: given, Words(), regime="Z", samples=2_000)
     assert any(words in note for note in drawn.notes)
@@ -481,7 +481,7 @@ def test_expectations_of_rational_features_are_exact(value: Any, kind: str) -> N
     for whose in ("sampler", "target"):
         assert made.value(f"f: {whose}") == Fraction(value)
         assert made.report[f"f: {whose}"].endswith(f"0.333333 ({kind})")
-        assert made.report[f"a: {whose}"] == "1/3 = 0.333333 (exact)"
+        assert made.report[f"a: {whose}"] == "1/3, about 0.333333 (exact)"
     drawn = pdai.certify(["a", "b", "b"], law=SCALED, features=lambda _: {"f": value})
     assert drawn.value("f: target") == Fraction(value)
     assert drawn.report["f: target"].endswith(f"({kind})")
@@ -500,3 +500,22 @@ def test_a_sampler_in_fractions_draws_and_proves_its_own_rows(tmp_path: Path) ->
     walker.exact_paths = []
     walker.draw(20)
     assert {p for path in walker.exact_paths for p in path.forward} == {*THIRDS}
+
+
+def test_a_row_is_closed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of a thousand children closed the whole row again, which took minutes."""
+    closed: list[int] = []
+    close = policies.exact_row
+    monkeypatch.setattr(policies, "exact_row", lambda row: closed.append(len(row)) or close(row))
+    names = [f"{i:03}" for i in range(100)]
+    law = pdai.certify(lambda s: [0.01] * 100, law=dict.fromkeys(names, 1))
+    assert law.regime == "E"
+    assert closed == [100]
+
+
+def test_a_member_of_a_problem_that_is_named_as_a_laws_is_its_own() -> None:
+    """A sample outside ended in a TypeError of Python."""
+    own = other(excluded=7)
+    words = random.Random(0).choices(["aaa", "aab", "aba", "abb", "baa", "bab", "bba", "bbb"], k=60)
+    made = pdai.certify([*words, "zzz"], own)
+    assert made.impossible == 1

@@ -162,20 +162,20 @@ def test_control_a_lifted_p_b_without_its_mass_is_wrong(loss: Loss) -> None:
     assert counterexample.target == {"x": Fraction(1, 2), "y": Fraction(1, 2)}
 
 
-@pytest.mark.parametrize("only", ["off policy", "on policy", "with memory"])
+@pytest.mark.parametrize("only", ["not cached", "cached", "with memory"])
 @pytest.mark.catches(
-    "The gradient of training is compared on policy only.",
+    "The gradient of training is compared with cached values alone.",
     "fast/checking/loss.py",
     "for own in {loss.reads_cache, False}:",
     "for own in {loss.reads_cache}:",
-    only="off policy",
+    only="not cached",
 )
 @pytest.mark.catches(
-    "The gradient of training is compared off policy only.",
+    "The gradient of training is compared without cached values alone.",
     "fast/checking/loss.py",
     "for own in {loss.reads_cache, False}:",
     "for own in {False}:",
-    only="on policy",
+    only="cached",
 )
 @pytest.mark.catches(
     "The gradient of training is not compared with memory.",
@@ -190,8 +190,8 @@ def test_control_a_gradient_that_training_gets_wrong_is_seen(
     def of_shorter_trajectories(*arguments: Any) -> Any:
         loss, environment, sampler, (trajectories, cached), key = arguments
         wrong = {
-            "off policy": cached is None,
-            "on policy": cached is not None,
+            "not cached": cached is None,
+            "cached": cached is not None,
             "with memory": isinstance(sampler.policy.network, LiftedTable),
         }
         if not wrong[only]:
