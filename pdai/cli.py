@@ -90,7 +90,7 @@ def _run(arguments: Sequence[str]) -> None:
         print(end="", flush=True)
     except InputError as error:
         print(f"pdai: {printable(str(error))}", file=sys.stderr)
-        sys.exit(failed or 2)
+        sys.exit(failed or error.status)
     except MemoryError:
         print("pdai: there is not enough memory: use a smaller instance", file=sys.stderr)
         sys.exit(failed or 2)

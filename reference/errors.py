@@ -25,8 +25,9 @@ class InputError(ValueError):
     Very long messages, such as those with a huge state, are shortened in the middle.
     """
 
-    # Characters.
+    # Characters; and the exit status of a command that ends with it.
     most = 2_000
+    status = 2
 
     def __init__(self, message: str):
         if len(message) > self.most:

@@ -45,6 +45,12 @@ class Of(NamedTuple):
 class Float64(Fraction):
     """A number that was a float: the dyadic rational that it is; sums and products forget that."""
 
+    def __repr__(self) -> str:
+        try:
+            return repr(float(self))
+        except OverflowError:
+            return str(self)
+
 
 def are_rational(numbers: Iterable[object]) -> bool:
     """True if all numbers are rational, and none was a float."""

@@ -17,6 +17,7 @@ from pdai.adapters.log_prob import LogProb
 from pdai.certifying.options import CertifyOptions
 from pdai.certifying.proofs import bare_proof, samples_proof
 from pdai.certifying.sources import (
+    UNUSED,
     DrawingSource,
     FunctionSource,
     LogProbSource,
@@ -143,7 +144,9 @@ def certificate_of(what: Any, problem: Any, options: CertifyOptions) -> Certific
     options = options.checked()
     problem, options = _listed(problem, options)
     source = source_of(what, problem, options)
-    if options.log_prob is not None:
+    if options.log_prob is not None and source.impossible:
+        source.notes = [*source.notes, UNUSED]
+    elif options.log_prob is not None:
         source = PricedSource(source, options.log_prob)
     if isinstance(options.target, str | Path):
         # Another seed than that of the sampler's samples, which must not be ordered alike.

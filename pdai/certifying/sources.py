@@ -232,6 +232,10 @@ class FunctionSource(SamplerSource):
         return walker.reversed(steps, self.options.seconds)
 
 
+# Where a draw is impossible.
+UNUSED = "log_prob is not used, as a draw of probability 0 shows the sampler wrong without it"
+
+
 class RecordSource(SamplerSource):
     """A file of recorded trajectories, or of terminal states, bare or with `log_prob`.
 
@@ -244,6 +248,8 @@ class RecordSource(SamplerSource):
         record = read_record(path, target.texts(), options.header, tolerant=True)
         self._record = record
         owner, drawn = repr(self.name), record.terminals
+        if record.leaves_numbers_out:
+            self.notes = [UNUSED]
         if record.numbers is None:
             self._check_bare(path, record)
         elif not isinstance(target.problem, ListedLaw):
@@ -281,8 +287,7 @@ class RecordSource(SamplerSource):
 class PricedSource(SamplerSource):
     """Bare samples, and a function from a terminal state to its log-probability.
 
-    Raises InputError if the samples are no bare ones inside of the target, or a log-probability is
-    no number.
+    Raises InputError if the samples are no bare ones, or a log-probability is no number.
     """
 
     of = "terminals"
@@ -292,10 +297,6 @@ class PricedSource(SamplerSource):
         samples = source.samples
         if samples is None or source.target.problem is None:
             raise InputError("log_prob is of bare samples beside a law or problem: leave it out")
-        if source.impossible:
-            raise InputError(
-                "samples lie outside of the target, where log_prob does not help: leave it out"
-            )
         logs = LogProb.at(log_prob).many(samples)
         self._record = priced(Record(list(samples), {PRICED: logs}), source.target.problem)
         self.notes, self.conditions = source.notes, [*source.conditions, DRAWN_FROM]

@@ -47,7 +47,7 @@ class Certify(CertifyOptions, Accepting):
     # The options that --help shows.
     COMMON: ClassVar = (
         *("law", "support", "problem", "log_z", "target", "samples", "level"),
-        *("fail_above", "json", "certificate"),
+        *("if_independent", "header", "fail_above", "json", "certificate"),
     )
 
     sampler: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="SAMPLER")]
@@ -63,7 +63,7 @@ class Certify(CertifyOptions, Accepting):
     """Print JSON instead of tables."""
     fail_above: float | None = None
     """Exit with 0 if TV is at most this, 1 if that of terminals is above, 2 if undecided, 3 on bad
-    input."""
+    input. Without it, samples that are not independent end with 3, other bad input with 2."""
 
     def run(self) -> None:
         """Prints the certificate, and writes the requested files."""
@@ -102,7 +102,8 @@ class Certify(CertifyOptions, Accepting):
             above = is_above and made.of == "terminals"
             code = 0 if high <= self.fail_above else 1 if above else UNDECIDED
             certain = "".join(f"; {line.name}: {line.text()}" for line in made.certain)
-            print(f"--fail-above {self.fail_above:g}: {WORDS[code]}{certain}", file=sys.stderr)
+            said = f"{WORDS[code]}{made.condition}{certain}"
+            print(f"--fail-above {self.fail_above:g}: {said}", file=sys.stderr)
             sys.exit(code)
 
     @cached_property

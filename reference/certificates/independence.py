@@ -52,6 +52,8 @@ NEAR = "samples {:,} apart are equal"
 class DependentError(InputError):
     """Samples that are not independent draws, of which nothing is certified."""
 
+    status = 3
+
 
 class _Look(NamedTuple):
     """How far apart samples were compared, 0 for a range; how many were equal, or would be."""

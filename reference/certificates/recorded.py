@@ -43,13 +43,15 @@ class Record(NamedTuple):
     """The content of a file: terminal states, `Outside()` for a sample that is none, and numbers.
 
     It has `log p_F`, `log p_B`, `log R` per trajectory, in nats, or `log_prob` alone; no numbers,
-    but the texts outside of the terminal states, for bare samples. A histogram is written out.
+    but the texts outside of the terminal states, for bare samples, and where some are outside, as
+    that shows the sampler wrong without `log_prob`. A histogram is written out.
     """
 
     terminals: list[Hashable]
     numbers: Mapping[str, np.ndarray[Any, Any]] | None
     outside: Sequence[str] = ()
     is_histogram: bool = False
+    leaves_numbers_out: bool = False
 
 
 def read_record(
@@ -66,8 +68,8 @@ def read_record(
     another of `VALUES`, and for trajectories `log_p_f`, `log_p_b` and `log_reward`, in nats, or for
     terminal states `log_prob`. With a column `count`, samples are written out in a random order
     (`written_out`) by a seed. `log_reward` is not read if it stands alone. If `tolerant`, fewer
-    than half of the bare samples may lie outside the enumerated terminal states: the sampler is
-    wrong by their share.
+    than half of the samples without trajectories may lie outside the enumerated terminal states:
+    the sampler is wrong by their share.
     Raises InputError if the file cannot be read, a column is missing, unknown or repeated, a number
     is invalid, or a sample is no terminal state.
     """
@@ -97,14 +99,20 @@ def read_record(
         outside = [columns["terminal"][i] for i in places if states[i] == Outside()]
         strange = [text for text in outside if text not in texts.excluded]
         states = [states[i] for i in places]
-    few = tolerant and bare and texts.listed and 2 * len(strange) < len(states)
+    is_alone = bare or PRICED in columns
+    few = tolerant and is_alone and texts.listed and 2 * len(strange) < len(states)
     if wrong and not (few and isinstance(wrong, OutsideError)):
         raise InputError(f"{str(path)!r}: {wrong}")
     names = [name for name in columns if name != "terminal"]
-    numbers = None if bare else {name: _numbers(path, name, columns[name]) for name in names}
+    leaves_out = bool(outside) and not bare
+    numbers = (
+        None
+        if bare or leaves_out
+        else {name: _numbers(path, name, columns[name]) for name in names}
+    )
     if numbers is not None and order is not None:
         numbers = {name: column[order] for name, column in numbers.items()}
-    return Record(states, numbers, outside, order is not None)
+    return Record(states, numbers, outside, order is not None, leaves_out)
 
 
 def _states(

@@ -141,8 +141,12 @@ class Certificate:
     @property
     def title(self) -> str:
         """The quantity that is certified, with its conditions."""
-        condition = " and ".join(self.conditions)
-        return f"TV of {self.of}" + (f", if {condition}" if condition else "")
+        return f"TV of {self.of}{self.condition}"
+
+    @property
+    def condition(self) -> str:
+        """The conditions as a clause after a comma, or ""."""
+        return f", if {' and '.join(self.conditions)}" if self.conditions else ""
 
     @property
     def meaning(self) -> str:
@@ -167,7 +171,12 @@ class Certificate:
         """Every line as text with its kind, by name."""
         kind: Kind = "bound" if self.tv is None else self.kind
         tv = Line(self.title, self.interval if self.tv is None else self.tv, kind)
-        lines = (*self.certain, tv, Line("in words", self.meaning, kind), *self.lines)
+        lines = (
+            *self.certain,
+            tv,
+            Line("in words", self.meaning + self.condition, kind),
+            *self.lines,
+        )
         return {line.name: f"{line.text()} ({line.kind})" for line in lines}
 
     def value(self, name: str) -> Any:

@@ -4,6 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
+from numbers import Integral
 from typing import Generic, Protocol, Self, TypeVar
 
 from reference.arguments import checked
@@ -102,8 +103,14 @@ class Field(ABC, Generic[T]):
                 )
 
     def numbers(self, values: Iterable[T | int], what: str) -> list[T]:
-        """Numbers of this field, with integers converted; raises InputError as `check` does."""
-        converted = [self.convert(x) if type(x) is int else x for x in values]
+        """Numbers of this field, with integers converted; raises InputError as `check` does.
+
+        Integers of NumPy are `Integral` too.
+        """
+        converted = [
+            self.convert(int(x)) if isinstance(x, Integral) and not isinstance(x, bool) else x
+            for x in values
+        ]
         self.check(converted, what)
         return converted  # type: ignore[return-value]  # as was just checked
 

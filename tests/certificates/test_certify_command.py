@@ -4,6 +4,7 @@ import csv
 import json
 import math
 import os
+import random
 import re
 import resource
 from fractions import Fraction
@@ -129,6 +130,26 @@ def test_the_status_says_on_which_side_of_a_limit_tv_is(
         answer(*COUNTED, "--fail-above", limit, cwd=tmp_path, expect=code)
 
 
+@pytest.mark.parametrize("draw", ["c", "z"])
+def test_an_impossible_draw_beside_log_prob_is_wrong_for_certain(draw: str, tmp_path: Path) -> None:
+    """It was refused, with the advice to write it as the problem does."""
+    (tmp_path / "law.csv").write_text("value,weight\na,1\nb,1\nc,0")
+    lines = ["a,-0.7", "b,-0.7"] * 1_500
+    random.Random(0).shuffle(lines)
+    (tmp_path / "x.csv").write_text("\n".join(["terminal,log_prob", *lines, f"{draw},-6"]))
+    said = answer(*COUNTED, "--fail-above", "0", cwd=tmp_path, expect=1).stdout
+    assert said.startswith("wrong for certain: 1 of 3,001 draws has target probability 0")
+    assert "log_prob is not used" in " ".join(said.split())
+
+
+def test_no_verdict_is_the_status_three_whatever_is_asked(tmp_path: Path) -> None:
+    (tmp_path / "law.csv").write_text("value,weight\na,1\nb,1\nc,0")
+    (tmp_path / "x.csv").write_text("a\nb\n" * 2_000)
+    assert "no verdict" in answer(*COUNTED, cwd=tmp_path, expect=3).stderr
+    asked = answer(*COUNTED, "--if-independent", "--fail-above", "0.001", cwd=tmp_path, expect=2)
+    assert "undecided, if the samples are independent" in asked.stderr
+
+
 def test_a_draw_of_probability_zero_is_the_first_thing_that_is_said(tmp_path: Path) -> None:
     """PyTorch drew a value of weight 0 once in 9,923,822 times, and TV was far below any bound."""
     (tmp_path / "law.csv").write_text("value,weight\na,1\nb,1\nc,0")
@@ -136,7 +157,8 @@ def test_a_draw_of_probability_zero_is_the_first_thing_that_is_said(tmp_path: Pa
     said = answer(*COUNTED, "--fail-above", "0.01", cwd=tmp_path, expect=0)
     words = "1 of 1,000,001 draws has target probability 0, such as 'c'"
     assert said.stdout.startswith(f"wrong for certain: {words} (exact)\n")
-    assert said.stderr == f"--fail-above 0.01: TV is at most that; wrong for certain: {words}\n"
+    verdict = "--fail-above 0.01: TV is at most that, if the samples are independent"
+    assert said.stderr == f"{verdict}; wrong for certain: {words}\n"
     assert "TV is above 0: some set of terminals is likelier" in " ".join(said.stdout.split())
     stored = json.loads(answer(*COUNTED, "--json", cwd=tmp_path).stdout)
     assert (stored["impossible"], stored["interval"][0]) == (1, 0.0)

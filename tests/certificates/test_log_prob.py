@@ -85,7 +85,6 @@ test_what_is_no_log_probability_is_refused = refuses(
     (["a", "b"] * 5, {"log_prob": lambda x: 0.0}, "2 distinct samples sum to 2, more than 1"),
     (["a", "b"] * 5, {"log_prob": lambda x: math.nan}, "log_prob"),
     (["a", "b"] * 5, {"log_prob": lambda x: -math.inf}, "log_prob of 'a' is -inf"),
-    (["a", "a", "d"], {"log_prob": log_prob}, "outside of the target"),
     (lambda state: [1], {"log_prob": log_prob}, "log_prob is of bare samples"),
 )
 

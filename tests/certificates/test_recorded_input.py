@@ -127,7 +127,8 @@ FIRST = "terminal"
 
 def test_a_target_that_is_not_reached_by_the_parents_is_refused() -> None:
     problem = other("Reversed", children=lambda _, s: Bits.children(s), reward=lambda _, x: 1)
-    certify_lines(STRINGS, problem, target=STRINGS, max_states=3)
+    others = [f"{i:03b}" for i in np.random.default_rng(1).integers(8, size=400).tolist()]
+    certify_lines(STRINGS, problem, target=others, max_states=3)
     with pytest.raises(InputError, match="has '0x0', which is not reached in Reversed: parents"):
         certify_lines(STRINGS, problem, target=[*STRINGS, "0x0"], max_states=3)
 

@@ -71,7 +71,7 @@ def test_rewards_by_name_go_to_their_states_and_may_be_integers() -> None:
     p_f, z = forward_from_backward(p_b, named)
     assert (marginal(p_f), z) == ((one / 3, two / 3), 3)
     flow = flows(p_b, converted)
-    for rewards in (named, listed, converted):
+    for rewards in (named, listed, converted, np.array(listed)):
         assert flows(p_b, rewards) == flow
         assert forward_from_backward(p_b, rewards)[0].values == p_f.values
         assert not any(gap for _, gap in fm_residuals(p_f, flow, rewards))
