@@ -52,7 +52,8 @@ def assert_law(
         AssertionError: if TV is above `within`, with the values that give it away; or if the draws
             are not independent, so that there is no verdict.
         UndecidedError: an AssertionError, if `most` draws do not decide.
-        InputError: if the law or a number breaks a rule.
+        InputError: if the law or a number breaks a rule, `draw` raises or gives another number of
+            draws, or half of them or more are not in the law at all.
     """
     check_integer("assert_law", "most", most, FIRST, most=10**12)
     limit = number_or_infinite(within, "within")
@@ -67,7 +68,8 @@ def assert_law(
         try:
             made = certify(draws, problem=target, level=part)
         except DependentError as error:
-            raise AssertionError(str(error)) from None
+            # The option that takes draws for independent is of `certify`.
+            raise AssertionError(str(error).partition("; if_independent")[0]) from None
         if made.interval.low > limit or (made.impossible and not limit):
             lines = [f"  {name}: {value}" for name, value in made.report.items()]
             far = f"by more than {limit:g}: " if limit else ""

@@ -315,7 +315,11 @@ def from_json(data: Mapping[str, Any], source: str) -> TrainConfig:
     missing = wanted - {"out", *values, *unused(owner, values)}
     unknown = set(values) - wanted - option_names(Factors)
     if missing or unknown or "out" in values:
-        raise another_version(source)
+        odd = [*(f"no {name}" for name in sorted(missing)), *sorted(unknown)]
+        raise InputError(
+            f"{source}: its options are not those of its parts ({', '.join(odd) or 'out'}): "
+            "restore the file, or train again"
+        )
     return configure(owner, source, **values)
 
 

@@ -56,7 +56,7 @@ class DependentError(InputError):
 
 
 class _Look(NamedTuple):
-    """How far apart samples were compared, 0 for a range; how many were equal, or would be."""
+    """A comparison of samples so far apart, 0 for a range: how many are equal, and would be."""
 
     apart: int
     pairs: str
@@ -90,10 +90,12 @@ def check_independent(owner: str, samples: Sequence[Hashable], level: float) -> 
 
 
 def _advice(seen: _Look, places: Places) -> str:
-    if seen.equal < seen.expected:
+    if seen.equal < seen.expected or (seen.apart > 1 and seen.equal > 0.99 * len(places)):
         return "draw each anew, not in balanced blocks, by a counter, or without replacement"
     if seen.apart > LAGS:
         return "give each draw once, and draw each time with another seed"
+    if (places[1:] != places[:-1]).sum() == places.max():
+        return "they are sorted: give the counts, or independent draws in their order"
     # One plus twice the sum of the correlations, of samples as far apart as those that were seen.
     usual, time = float(((np.bincount(places) / len(places)) ** 2).sum()), 1.0
     step = max(1, seen.apart)
@@ -103,9 +105,9 @@ def _advice(seen: _Look, places: Places) -> str:
             break
         time += 2 * correlation
     if time == 1 or 10 * step * time > len(places):
-        return "give independent draws in their order, or of sorted ones the counts"
+        return "give independent draws in their order"
     return (
-        f"the correlation time is about {step * time:,.0f} samples; keep one draw in "
+        f"the correlation time is about {math.ceil(step * time):,} samples; keep one draw in "
         f"{5 * step * time:,.0f}, or restart the sampler independently"
     )
 

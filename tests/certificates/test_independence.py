@@ -128,16 +128,16 @@ BY_SIZE = BY_SIZE[np.argsort(SIZES[BY_SIZE], kind="stable")]
 FIRST, SECOND = RANDOM.choice(2_000, (2, 1_000)).tolist()
 test_samples_in_an_order_that_shows_are_refused = refuses(
     lambda samples: check_independent("x", samples, 1e-6),
-    ([*range(3)] * 6_000, "samples 3 apart are equal 17,997 times, .* give independent draws"),
+    ([*range(3)] * 6_000, "samples 3 apart are equal 17,997 times, .* by a counter"),
     (np.concatenate([RANDOM.permutation(10) for _ in range(2_000)]).tolist(), "balanced blocks"),
     (np.concatenate([RANDOM.permutation(2) for _ in range(200)]).tolist(), "balanced blocks"),
     (np.concatenate([RANDOM.permutation(900) for _ in range(20)]).tolist(), "without replacement"),
     # A walk that changes its side with each step, and never stands still.
     ((np.cumsum(RANDOM.integers(2, size=9_000) * 2 - 1) % 50).tolist(), "samples 2 apart .* time"),
-    (sorted("ab" * 20), "neighbours are equal 38 times.* of sorted ones the counts"),
+    (sorted("ab" * 20), "neighbours are equal 38 times.* they are sorted: give the counts"),
     # By their rewards: values of one reward are mixed.
     (BY_SIZE.tolist(), "in their order"),
-    (BY_SIZE[::-1].tolist(), "of sorted ones the counts"),
+    (BY_SIZE[::-1].tolist(), "give independent draws in their order"),
     (FIRST * 2, "samples 1,000 apart are equal 1,0.* give each draw once"),
     ([*FIRST, *SECOND, *SECOND], "samples 1,000 apart .* another seed"),
     # Three workers with one seed, of which each gives four in its turn; fifty chains in turns.
