@@ -55,6 +55,7 @@ from reference.certificates.walks import Sampler
 from reference.errors import InputError, TooLargeError, no_such, shown
 from reference.loading import as_problem, load_object
 from reference.problems.closed_form import ClosedForm
+from reference.user_code import called
 
 EACH = (
     "each bound fails with probability at most its level, whenever drawing stops; for k bounds "
@@ -260,6 +261,8 @@ def source_of(what: Any, problem: Any, options: CertifyOptions) -> SamplerSource
             "sampler of your own is named module:Name, such as my_module:policy"
         )
     sampler = load_object(what, "sampler", "my_module:policy") if isinstance(what, str) else what
+    if isinstance(sampler, type) and hasattr(sampler, "draw"):
+        sampler = called(sampler.__name__, "its constructor", sampler)
     if isinstance(sampler, Sampler):
         return DrawingSource(sampler, target)
     if hasattr(sampler, "draw"):

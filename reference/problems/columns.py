@@ -136,7 +136,13 @@ class Table(NamedTuple):
         if bins is not None:
             check_integer(self.source, "bins", bins, 2, most=100)
         if not isinstance(declared, Mapping):
-            declared = dict(map(_split, check_list(self.source, "levels", declared)))
+            pairs = [*map(_split, check_list(self.source, "levels", declared))]
+            declared = dict(pairs)
+            if len(declared) < len(pairs):
+                raise InputError(
+                    f"{self.source}: levels are declared {len(pairs)} times of "
+                    f"{', '.join(declared)}: declare those of a column once, as 'COLUMN=a,b,c'"
+                )
         stated = {name: self._stated(name, values) for name, values in declared.items()}
         cuts = {
             name: tops

@@ -4,6 +4,7 @@ import io
 import itertools
 import json
 import math
+import random
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -661,3 +662,16 @@ test_a_question_without_an_answer_is_refused = refuses(
     ({"law": "uniform", "support": 5}, "support is 5"),
     ({"law": "uniform", "support": [["a"]]}, "not hashable"),
 )
+
+
+class Coin:
+    """Draws of a fair coin, by a class that is named without making one."""
+
+    def draw(self, count: int) -> list[str]:
+        return random.Random(0).choices("ab", k=count)
+
+
+def test_a_class_of_samplers_is_made_as_that_of_a_problem_is() -> None:
+    """Its draw was called without an object, and the message named a line of pdai."""
+    made = pdai.certify(Coin, law={"a": 1, "b": 1}, samples=500)
+    assert (made.samples, made.interval.low) == (500, 0.0)

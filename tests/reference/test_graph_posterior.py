@@ -189,10 +189,12 @@ def test_declared_levels_count_though_no_row_has_them(
     assert ("declared levels" in answer.facts) == bool(levels)
 
 
-@pytest.mark.parametrize("wrong", [{"b": 4}, {"b": "pq"}, "b=p,q", 5, [("b", "pq")]])
+@pytest.mark.parametrize(
+    "wrong", [{"b": 4}, {"b": "pq"}, "b=p,q", 5, [("b", "pq")], ["b=p,q", "b=p,q,r"]]
+)
 def test_levels_in_another_form_are_refused(wrong: Any, tmp_path: Path) -> None:
     path = written(tmp_path, GOOD)
-    words = "must be a sequence|levels are declared of"
+    words = "must be a sequence|levels are declared (of|2 times of) "
     refused(words, lambda: pdai.posterior(path, levels=wrong))
 
 
