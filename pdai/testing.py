@@ -1,5 +1,6 @@
 """Tests of samplers for anybody's test suite: `assert_law`."""
 
+import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -67,9 +68,11 @@ def assert_law(
         draws += fresh_draws("assert_law", draw, size)
         try:
             made = certify(draws, problem=target, level=part)
-        except DependentError as error:
-            # The option that takes draws for independent is of `certify`.
-            raise AssertionError(str(error).partition("; if_independent")[0]) from None
+        except InputError as error:
+            # The options that these clauses name are of `certify`.
+            text = re.split("; if_independent|; --no-header", str(error))[0]
+            kind = AssertionError if isinstance(error, DependentError) else InputError
+            raise kind(text) from None
         if made.interval.low > limit or (made.impossible and not limit):
             lines = [f"  {name}: {value}" for name, value in made.report.items()]
             far = f"by more than {limit:g}: " if limit else ""

@@ -438,6 +438,11 @@ def fresh_draws(owner: str, draw: Callable[[int], Any], count: int) -> list[Any]
         return [*islice(answer, size)] if isinstance(answer, Iterator) else answer
 
     answer = called(owner, "draw", taken, count)
+    if isinstance(answer, Walks):
+        raise InputError(
+            f"{owner}: draw({count}) gives Walks, which are of trajectories: derive the class from "
+            "reference.certificates.walks.Sampler"
+        )
     if hasattr(answer, "__array__") and not hasattr(answer, "columns"):
         answer = values_of(np.asarray(answer), f"the answer of {owner}")
     if not isinstance(answer, Sequence) or len(answer) != count:

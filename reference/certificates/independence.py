@@ -90,7 +90,11 @@ def check_independent(owner: str, samples: Sequence[Hashable], level: float) -> 
 
 
 def _advice(seen: _Look, places: Places) -> str:
-    if seen.equal < seen.expected or (seen.apart > 1 and seen.equal > 0.99 * len(places)):
+    first = places[:LOOKED_AT]
+    lags = range(1, min(LAGS, len(first) // 2) + 1)
+    same = [float((first[lag:] == first[:-lag]).mean()) for lag in lags]
+    # Samples of a chain are most alike side by side, those of a counter where it begins anew.
+    if seen.equal < seen.expected or (max(same) > 0.99 and max(same) > same[0]):
         return "draw each anew, not in balanced blocks, by a counter, or without replacement"
     if seen.apart > LAGS:
         return "give each draw once, and draw each time with another seed"

@@ -75,8 +75,8 @@ class ListedLaw:
         """Raises InputError if the name of its values is drawn: it may be one of them."""
         if self.heading is not None and self.heading in outside:
             raise InputError(
-                f"the sample {self.heading!r} is not in the law, whose file begins with it: add "
-                "--no-header if that is a value and no name of the column, and else leave it out"
+                f"the sample {self.heading!r} is not in the law, whose file begins with it: "
+                "leave it out if it names the column; --no-header takes it for a value"
             )
 
     def children(self, state: Hashable) -> tuple[Hashable, ...]:
@@ -108,8 +108,8 @@ def law_of(
 
     It is `uniform`; weights by value; or a file of values with weights or log weights. The support
     of the uniform law is a sequence, or a file with a value in each line. The files have names of
-    columns as `read_rows` says. Raises InputError if a
-    file breaks a rule, a value is repeated or has no weight, or the two do not make one law.
+    columns as `read_rows` says. Raises InputError if a file breaks a rule, a value is repeated or
+    has no weight, or the two do not make one law.
     """
     check_type("the target", "law", law, (str, Path, Mapping))
     if support is not None and law != UNIFORM:

@@ -27,7 +27,7 @@ from reference.certificates.betting import MeanInterval
 from reference.certificates.collisions import lower_probability, upper_probability
 from reference.certificates.listed import ListedLaw, from_logs
 from reference.certificates.power import _wrong_laws
-from tests.certificates.problems import FAIR, drawn
+from tests.certificates.problems import FAIR, Fork, drawn
 from tests.command_lines import answer
 from tests.refusals import refused, refuses
 
@@ -123,7 +123,7 @@ def test_only_known_names_are_a_header_of_samples_and_laws_alike(
 
 
 def test_a_value_that_is_never_drawn_may_stand_first(tmp_path: Path) -> None:
-    """Of 0, 1, 2 and 3, the sampler leaves out the first, and was refused as bad input."""
+    """A sampler that leaves out the first of 0, 1, 2 and 3, which was refused as bad input."""
     (tmp_path / "four.csv").write_text("0\n1\n2\n3\n")
     (tmp_path / "x.csv").write_text("\n".join(Random(0).choices("123", k=40_000)))
     ask = ("certify", "x.csv", "--law", "uniform", "--support", "four.csv", "--json")
@@ -190,7 +190,7 @@ REFUSED: list[tuple[dict[str, str], str, str]] = [
                 "l.csv": f"{name}\na\nb\n",
             },
             f"uniform --support l.csv{option}",
-            f"the sample '{name}' is not in the law, whose file begins with it: add --no-header",
+            f"the sample '{name}' is not in the law, whose file begins with it: leave it out if",
         )
         for name, option in (("state", ""), ("c", " --header"))
     ),
@@ -483,6 +483,11 @@ test_wrong_samples_are_refused = refuses(
         )
     ),
     (np.ma.masked_array(["a", "b"], [0, 1]), {"law": FAIR}, "the samples: entries are masked"),
+    (
+        SimpleNamespace(draw=lambda count: Fork().draw(count)),
+        {"law": FAIR, "samples": 5},
+        r"draw\(5\) gives Walks, .* derive the class from reference\.certificates\.walks\.Sampler",
+    ),
     (["x", "a"], {"law": FAIR}, "1 of 2 samples are not in the target, such as 'x'"),
     ([], {"law": FAIR}, "0 samples are given, but at least two are needed"),
     ([["a"]] * 3, {"law": FAIR}, "hashable"),
@@ -553,6 +558,15 @@ def test_an_impossible_draw_is_no_equality_and_named() -> None:
         assert_law(once, FAIR, within=0, most=2_000)
     with pytest.raises(UndecidedError, match="; wrong for certain: 2 of 2,000 draws have"):
         assert_law(once, FAIR, within=0.001, most=2_000)
+
+
+def test_no_option_is_named_that_only_certify_has(tmp_path: Path) -> None:
+    (tmp_path / "law.csv").write_text("state\na\nb\n")
+    draws = [*"ab", "state"] * 400
+    with pytest.raises(InputError, match=r"begins with it: leave it out if it names the column$"):
+        assert_law(
+            lambda size: Random(0).choices(draws, k=size), "uniform", support=tmp_path / "law.csv"
+        )
 
 
 def test_looks_share_the_level(monkeypatch: pytest.MonkeyPatch) -> None:

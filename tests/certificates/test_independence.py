@@ -129,6 +129,7 @@ FIRST, SECOND = RANDOM.choice(2_000, (2, 1_000)).tolist()
 test_samples_in_an_order_that_shows_are_refused = refuses(
     lambda samples: check_independent("x", samples, 1e-6),
     ([*range(3)] * 6_000, "samples 3 apart are equal 17,997 times, .* by a counter"),
+    *(([*range(values)] * turns, "by a counter") for values, turns in ((10, 30), (3, 100_000))),
     (np.concatenate([RANDOM.permutation(10) for _ in range(2_000)]).tolist(), "balanced blocks"),
     (np.concatenate([RANDOM.permutation(2) for _ in range(200)]).tolist(), "balanced blocks"),
     (np.concatenate([RANDOM.permutation(900) for _ in range(20)]).tolist(), "without replacement"),
