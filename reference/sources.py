@@ -31,9 +31,9 @@ def sources_of(part: Any, *, imported: bool = False) -> dict[str, str]:
     a module imported by a computed name, or a data file, is missing. Without a file, as in a shell,
     it is the digest of the object's source text.
 
-    The part is `module:Name`, which is not imported, or a function, a class
-    or an instance. If `imported`, a module in memory has the digest first computed after its
-    import, not that of its present file.
+    The part is `module:Name`, which is not imported, or a function, a class or an instance. If
+    `imported`, a module in memory has the digest first computed after its import, not that of its
+    present file.
     """
     module, _, _ = part.partition(":") if isinstance(part, str) else (OBJECT, "", "")
     if module != OBJECT:

@@ -50,9 +50,8 @@ class Setup(NamedTuple):
 def set_up(config: TrainConfig, environment: AbstractEnvironment[Any] | None = None) -> Setup:
     """Enumerates the problem if it is small enough, checks the environment against it, and starts.
 
-    The environment is made, unless it is given. Raises InputError if a lifted `p_B` is
-    requested on a problem that is not enumerated, or the frozen runs are not on factors of this
-    one.
+    The environment is made, unless it is given. Raises InputError if a lifted `p_B` is requested on
+    a problem that is not enumerated, or the frozen runs are not on factors of this one.
     """
     check_states(config.task.states(), config.run.max_states)
     problem = config.restricted()

@@ -233,7 +233,7 @@ def test_the_mistakes_made_on_purpose_are_counted() -> None:
     page = (ROOT / "docs" / "verification.md").read_text()
     for text in (README, page):
         (least,) = re.findall(r"more than (\d+) mistakes", text)
-        assert int(least) < len(FAULTS)
+        assert len(FAULTS) - 40 <= int(least) < len(FAULTS)
 
 
 def _stored(name: str) -> Any:
