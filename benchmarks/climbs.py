@@ -11,8 +11,8 @@ from random import Random
 from typing import Any
 
 from benchmarks.harness import Table, parser
-from reference.mcmc import GraphTarget, Parents
-from reference.problems import StructureLearning
+from reference.posterior import StructureLearning
+from reference.posterior.mcmc import GraphTarget, Parents
 
 CLIMBS, DRAWS = 200, 400
 # Variables, most parents, seeds of the data.

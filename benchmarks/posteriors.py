@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from benchmarks.harness import Table, machine, parser, processor_seconds
-from reference.problems import StructureLearning
+from reference.posterior import StructureLearning
 
 ROWS = 200
 MOST_FOR_ANCESTORS = 11

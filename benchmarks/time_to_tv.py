@@ -31,8 +31,8 @@ from fast.laws.enumeration import Floats, Ints, enumerate_environment
 from fast.laws.terminal_law import law_of, target_law, uniform_law
 from fast.training.compose import configure
 from fast.training.trainer import make_trainer
-from reference.mcmc import GraphTarget, OrderTarget
 from reference.metrics import total_variation
+from reference.posterior.mcmc import GraphTarget, OrderTarget
 from reference.problems import Cell
 
 DISTANCES = (0.2, 0.1, 0.05, 0.02, 0.01)

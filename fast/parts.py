@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from reference.errors import InputError, nearest
-from reference.loading import load_object, name_of
+from reference.contract.errors import InputError, nearest
+from reference.contract.loading import load_object, name_of
 
 
 class Entry(NamedTuple):

@@ -11,9 +11,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from reference.errors import InputError, shown
-from reference.loading import name_of
-from reference.user_code import asked_again, called
+from reference.contract.errors import InputError, shown
+from reference.contract.loading import name_of
+from reference.contract.user_code import asked_again, called
 
 # Raised where traced code reads numbers.
 TRACED = (

@@ -72,7 +72,7 @@ def __getattr__(name: str) -> Any:
     """Imports a public name when it is first used, as JAX loads slowly."""
     if name in _FROM:
         check_names()
-        from reference.errors import naming_extras
+        from reference.contract.errors import naming_extras
 
         with naming_extras():
             return getattr(importlib.import_module(_FROM[name]), name)

@@ -10,17 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from fast.tasks.posteriors import PRIORS
-from reference.arguments import checked
 from reference.certificates.statement import at_most, small
-from reference.errors import InputError, plain
-from reference.files import sha256
-from reference.problems.columns import Levels, Table, check_unmasked, read_table, table_of
-from reference.problems.dag_floats import Progress
-from reference.problems.edge_rules import NamedEdge
-from reference.problems.graph_posterior import GraphPosterior
-from reference.problems.network_scores import ChosenScore, Score, choose_score
-from reference.problems.networks import Network
-from reference.problems.variables import VariableSelection
+from reference.contract.arguments import checked
+from reference.contract.errors import InputError, plain
+from reference.contract.files import sha256
+from reference.posterior.columns import Levels, Table, check_unmasked, read_table, table_of
+from reference.posterior.dag_floats import Progress
+from reference.posterior.edge_rules import NamedEdge
+from reference.posterior.graph_posterior import GraphPosterior
+from reference.posterior.network_scores import ChosenScore, Score, choose_score
+from reference.posterior.networks import Network
+from reference.posterior.variables import VariableSelection
 
 Columns = dict[str, list[Any]]
 # Up to here paths take seconds.

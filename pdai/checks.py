@@ -19,9 +19,9 @@ from fast.runs.job import train
 from fast.training.compose import configure
 from fast.training.trainer import make_trainer
 from pdai.run import Run
-from reference.arguments import build
-from reference.errors import InputError
-from reference.loading import as_problem, load_object, name_of
+from reference.contract.arguments import build
+from reference.contract.errors import InputError
+from reference.contract.loading import as_problem, load_object, name_of
 
 # The problem on which a network is tried: most states of sets are reached in several ways.
 USUAL = "reference.problems:Sets.minimal"

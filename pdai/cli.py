@@ -70,8 +70,8 @@ def _run(arguments: Sequence[str]) -> None:
     except ImportError as error:
         print(f"pdai: {error}", file=sys.stderr)
         sys.exit(2)
-    from reference.errors import InputError, naming_extras, printable
-    from reference.files import refusal
+    from reference.contract.errors import InputError, naming_extras, printable
+    from reference.contract.files import refusal
 
     for stream in (sys.stdout, sys.stderr):
         # The terminal's encoding may lack characters of a file name or a state.

@@ -12,11 +12,11 @@ from pdai.goal import train_until
 from pdai.run import Run
 from pdai.show.progress import DISPLAY, QUIET
 from pdai.solving.hints import hint_at_exact
-from reference.arguments import checked
+from reference.contract.arguments import checked
+from reference.contract.loading import as_problem, name_of
 from reference.dag import PointedDAG
-from reference.inspection import Inspection, inspect_problem
-from reference.loading import as_problem, name_of
-from reference.show import draw as draw_picture
+from reference.looking.inspection import Inspection, inspect_problem
+from reference.looking.show import draw as draw_picture
 
 
 @checked
@@ -73,7 +73,7 @@ def draw(what: Any, output: str | Path, **options: Any) -> Path:
     Args:
         what: a problem, `module:Name`, a `PointedDAG`, a `LiftedDAG` or a policy.
         output: the file.
-        options: the options of `reference.show.draw`.
+        options: the options of `reference.looking.show.draw`.
     """
     is_problem = hasattr(what, "children") and not isinstance(what, PointedDAG)
     drawn = inspect(what) if is_problem or isinstance(what, str) else what

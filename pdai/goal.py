@@ -23,8 +23,8 @@ from pdai.certifying.certify import certify
 from pdai.certifying.target import Target
 from pdai.run import Run
 from reference.certificates.statement import small
-from reference.errors import InputError
-from reference.files import read_file, sha256
+from reference.contract.errors import InputError
+from reference.contract.files import read_file, sha256
 
 LOG, LEVEL = "rounds.json", 1e-6
 # Trajectories of a certificate, at most, and its seconds; the states of an exact one.

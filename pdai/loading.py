@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from fast.runs.records import is_solved
 from pdai.solving.solved import Solved
-from reference.errors import check_type, naming_extras
+from reference.contract.errors import check_type, naming_extras
 
 if TYPE_CHECKING:
     from pdai.run import Run

@@ -11,8 +11,8 @@ from pdai.certifying.sources import fresh_draws
 from reference.certificates.independence import DependentError
 from reference.certificates.listed import law_of
 from reference.certificates.statement import Certificate, Line
-from reference.errors import InputError, check_integer
-from reference.user_code import number_or_infinite
+from reference.contract.errors import InputError, check_integer
+from reference.contract.user_code import number_or_infinite
 
 # The first look, in draws; each later one has twice as many.
 FIRST = 1_000

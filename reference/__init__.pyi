@@ -9,11 +9,11 @@ from .combination import aggregated_residuals as aggregated_residuals
 from .combination import check_clients as check_clients
 from .combination import product_rewards as product_rewards
 from .combination import streaming_residuals as streaming_residuals
+from .contract.errors import InputError as InputError
+from .contract.errors import TooLargeError as TooLargeError
 from .dag import PointedDAG as PointedDAG
 from .dag import Trajectory as Trajectory
 from .dag import pointed_dag as pointed_dag
-from .errors import InputError as InputError
-from .errors import TooLargeError as TooLargeError
 from .fields.balls import BALL as BALL
 from .fields.field import FLOAT64 as FLOAT64
 from .fields.field import RATIONAL as RATIONAL

@@ -6,9 +6,9 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any, TypeAlias
 
-from reference.arguments import checked
+from reference.contract.arguments import checked
+from reference.contract.errors import InputError, TooLargeError, check_sequence, plain, shown
 from reference.dag import PointedDAG, Trajectory
-from reference.errors import InputError, TooLargeError, check_sequence, plain, shown
 from reference.fields.field import FLOAT64, T
 from reference.policies import BackwardKernel, EdgeWeights, ForwardPolicy
 

@@ -10,10 +10,10 @@ from functools import reduce
 from operator import mul
 from typing import Any, Generic
 
-from reference.arguments import check_fields, checked
 from reference.balance import Rewards, crossed, rewards_by_node, same_field
+from reference.contract.arguments import check_fields, checked
+from reference.contract.errors import InputError
 from reference.dag import Trajectory
-from reference.errors import InputError
 from reference.fields.field import Field, T
 from reference.lifted import LiftedDAG
 from reference.policies import BackwardKernel, ForwardPolicy

@@ -7,9 +7,9 @@ from importlib import import_module
 from itertools import chain
 from typing import Any, Generic, TypeVar
 
-from reference.arguments import checked
-from reference.errors import InputError, TooLargeError, check_hashable, check_list, shown
-from reference.text import counted
+from reference.contract.arguments import checked
+from reference.contract.errors import InputError, TooLargeError, check_hashable, check_list, shown
+from reference.contract.text import counted
 
 S = TypeVar("S", bound=Hashable)
 
@@ -27,8 +27,8 @@ class Pictured:
 
 
 def _show() -> Any:
-    """`reference.show`, which loads matplotlib."""
-    return import_module("reference.show")
+    """`reference.looking.show`, which loads matplotlib."""
+    return import_module("reference.looking.show")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from numbers import Number
 from typing import Any, Generic, Protocol, TypeVar
 
-from reference.arguments import checked
-from reference.dag import Pictured, PointedDAG, Trajectory
-from reference.errors import (
+from reference.contract.arguments import checked
+from reference.contract.errors import (
     InputError,
     TooLargeError,
     check_hashable,
@@ -15,6 +14,7 @@ from reference.errors import (
     check_takes,
     shown,
 )
+from reference.dag import Pictured, PointedDAG, Trajectory
 
 S = TypeVar("S", bound=Hashable)
 S_contra = TypeVar("S_contra", bound=Hashable, contravariant=True)

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reference.arguments import checked
+from reference.contract.arguments import checked
+from reference.contract.errors import InputError
 from reference.dag import PointedDAG
-from reference.errors import InputError
 from reference.fields.field import T
 from reference.policies import BackwardKernel, EdgeWeights, ForwardPolicy
 

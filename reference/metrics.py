@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from reference.arguments import checked
 from reference.balance import log_float
-from reference.errors import InputError, check_integer, check_seed, plain, shown
+from reference.contract.arguments import checked
+from reference.contract.errors import InputError, check_integer, check_seed, plain, shown
 
 # Distances need an order, which rationals and floats have.
 T = TypeVar("T", Fraction, float)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Generic, Self
 
-from reference.arguments import check_fields, checked
+from reference.contract.arguments import check_fields, checked
+from reference.contract.errors import InputError, check_type, plain, shown
 from reference.dag import Pictured, PointedDAG, Trajectory
-from reference.errors import InputError, check_type, plain, shown
 from reference.fields.field import Field, T
 from reference.lifted import LiftedDAG
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from reference.arguments import checked
 from reference.balance import Rewards, rewards_by_node
+from reference.contract.arguments import checked
+from reference.contract.errors import InputError, plain, shown
 from reference.dag import PointedDAG, Trajectory
-from reference.errors import InputError, plain, shown
 from reference.fields.field import Field, T
 from reference.lifted import LiftedDAG
 from reference.marginals import path_sums

@@ -11,9 +11,9 @@ grows a new tail by `p_F`, which ends in x' after L' edges in all. It is accepte
 from collections.abc import Sequence
 from fractions import Fraction
 
-from reference.arguments import checked
+from reference.contract.arguments import checked
+from reference.contract.errors import InputError
 from reference.dag import Trajectory
-from reference.errors import InputError
 from reference.marginals import mass
 from reference.policies import BackwardKernel, ForwardPolicy
 

@@ -16,7 +16,7 @@ from random import Random
 from types import SimpleNamespace
 from typing import Any, Literal, NamedTuple
 
-from reference.errors import InputError
+from reference.contract.errors import InputError
 
 Ending = Literal["refused", "right", "silent wrong", "foreign error"]
 ENDINGS: tuple[Ending, ...] = ("refused", "right", "silent wrong", "foreign error")

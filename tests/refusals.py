@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reference.errors import InputError, TooLargeError
+from reference.contract.errors import InputError, TooLargeError
 
 
 def refused(

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import settings
 from rich.console import Console
 
-from reference.errors import no_such
-from reference.files import read_file, replace_file
+from reference.contract.errors import no_such
+from reference.contract.files import read_file, replace_file
 from verify.lib import scopes
 from verify.lib.compilation import compile_quickly, forget_programs, keep_programs
 from verify.lib.ledger import CLAIMS

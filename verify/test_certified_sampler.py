@@ -10,7 +10,7 @@ import pytest
 
 from reference import ForwardPolicy, marginal_by_trajectories
 from reference.certificates import CertifiedSampler, state_label, write_certificate
-from reference.certificates.rows import Bits
+from reference.rows.exact import Bits
 from verify.lib.bits import deciding_strings
 from verify.lib.scopes import Scope, described
 from verify.test_checker_soundness import instances

@@ -11,8 +11,8 @@ import pytest
 
 from reference.balance import log_tb_residuals, tb_residuals
 from reference.bounds import tv_bound_from_loss
+from reference.contract.errors import InputError
 from reference.dag import PointedDAG
-from reference.errors import InputError
 from reference.fields.field import FLOAT64, RATIONAL
 from reference.lifted import History, lift
 from reference.marginals import marginal

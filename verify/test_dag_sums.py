@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reference.problems.dag_sums import DagSums
+from reference.posterior.dag_sums import DagSums
 from verify.lib.all_dags import (
     COUNTS,
     all_dags,
@@ -27,7 +27,7 @@ from verify.lib.scopes import Scope
 
 @pytest.mark.catches(
     "Counts graphs with several sinks again for each set of them.",
-    "reference/problems/dag_sums.py",
+    "reference/posterior/dag_sums.py",
     "sums[place] -= term",
     "sums[place] += abs(term)",
 )
@@ -111,7 +111,7 @@ def test_ancestors_of_every_choice_of_families(scope: Any) -> None:
 
 @pytest.mark.catches(
     "Gives an edge all graphs in which it might be.",
-    "reference/problems/dag_sums.py",
+    "reference/posterior/dag_sums.py",
     "derivative * (here - self.within[v][placed ^ 1 << u])",
     "derivative * here",
 )

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 
 from reference.balance import tb_residuals
+from reference.contract.errors import InputError
 from reference.dag import PointedDAG, pointed_dag
-from reference.errors import InputError
 from reference.fields.field import RATIONAL
 from reference.marginals import marginal, path_sums
 from reference.policies import BackwardPolicy, ForwardPolicy

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
+from reference.contract.errors import InputError
 from reference.dag import PointedDAG, pointed_dag
-from reference.errors import InputError
 from reference.lifted import Additive, History, LiftedDAG, Table, lift
 from reference.problems import Grid, enumerate_dag
 from verify.lib import strategies

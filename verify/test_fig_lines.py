@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from reference.balance import tb_residuals
+from reference.contract.errors import InputError
 from reference.dag import PointedDAG, pointed_dag
-from reference.errors import InputError
 from reference.fields.field import RATIONAL
 from reference.lifted import History, lift
 from reference.marginals import marginal, path_sums

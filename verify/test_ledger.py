@@ -9,7 +9,7 @@ import pytest
 
 from pdai.experiments import results
 from pdai.experiments.verdicts import Outcome
-from reference.errors import InputError
+from reference.contract.errors import InputError
 from verify.lib.ledger import CLAIMS, FOLDER, NOTES, markdown, marks_of_claims, result_of, scopes_of
 from verify.lib.notes import with_head
 from verify.lib.record import Claim, Reading, Severity, Tier, read_claim

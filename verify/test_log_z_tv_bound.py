@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from reference.balance import log_float
-from reference.certificates.features import exact_lines
-from reference.certificates.importance import shortfall
 from reference.fields.field import RATIONAL
 from reference.marginals import marginal
 from reference.metrics import normalize, total_variation
 from reference.policies import BackwardKernel, BackwardPolicy, ForwardPolicy
+from reference.rows.features import exact_lines
+from reference.rows.importance import shortfall
 from verify.lib.laws import PathLaws, path_laws
 from verify.lib.named_dags import TWO_TO_ONE
 from verify.lib.scopes import Scope, all_small_lifts
@@ -92,7 +92,7 @@ def test_the_width_that_bounds_of_z_cost_is_attained() -> None:
 
 @pytest.mark.catches(
     "The ratio of p_F to mu is taken for that of mu to p_F.",
-    "reference/certificates/importance.py",
+    "reference/rows/importance.py",
     "np.minimum(log_ratio + sign * error, 0.0)",
     "np.minimum(sign * error - log_ratio, 0.0)",
 )

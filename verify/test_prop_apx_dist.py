@@ -17,8 +17,8 @@ from reference.combination import (
     product_rewards,
     streaming_residuals,
 )
+from reference.contract.errors import InputError
 from reference.dag import PointedDAG, Trajectory, pointed_dag
-from reference.errors import InputError
 from reference.fields.field import RATIONAL
 from reference.lifted import Forgetful, History, LiftedDAG, lift
 from reference.marginals import marginal

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from reference import RATIONAL, BackwardPolicy, marginal, normalize, total_variation
-from reference.certificates.importance import Walks
 from reference.certificates.paths import SeveralPaths, averaged
-from reference.certificates.walks import Sampler
+from reference.rows.importance import Walks
+from reference.rows.walks import Sampler
 from verify.lib.scopes import Scope
 from verify.test_log_z_tv_bound import instances, laws_of
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import Phase, find, settings
 
+from reference.contract.errors import InputError
 from reference.dag import PointedDAG, pointed_dag
-from reference.errors import InputError
 from reference.fields.field import RATIONAL
 from reference.lifted import Forgetful, History, LiftedDAG, Table, lift
 from reference.marginals import marginal

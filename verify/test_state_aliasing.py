@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from reference.contract.errors import InputError
 from reference.dag import PointedDAG, pointed_dag
-from reference.errors import InputError
 from reference.expressivity.aliasing import TiedPolicies
 from reference.fields.field import RATIONAL
 from reference.lifted import History, lift

@@ -19,8 +19,9 @@ from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms
 from fast.training import trainer as training
 from fast.training.compose import configure
-from reference.problems import Grid, StructureLearning
-from reference.problems.networks import Network
+from reference.posterior import StructureLearning
+from reference.posterior.networks import Network
+from reference.problems import Grid
 
 
 def make_trainer(

@@ -6,7 +6,7 @@ import os
 from unittest import mock
 
 from pdai.parsing import COMMANDS, parse
-from reference.errors import InputError
+from reference.contract.errors import InputError
 
 # What a command needs to know before it shows its options.
 CHOSEN = {"train": ("six6",), "distribute": ("sets",), "stream": ("preference",)}

@@ -4,7 +4,7 @@ import json
 
 import reference as r
 from examples.losses.vectors import FOLDER, policy_of
-from reference.show import svg
+from reference.looking.show import svg
 
 # The counterexamples that are drawn, by the names of their pictures.
 WRONG = {

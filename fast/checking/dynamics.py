@@ -18,7 +18,7 @@ from fast.policies.backward import UniformBackward
 from fast.policies.policy import Policy, count_parameters
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import Trajectories, uniforms
-from reference.errors import InputError
+from reference.contract.errors import InputError
 
 # A batch with two axes; parts of it are batches with one and none.
 BATCH = (2, 8)

@@ -25,8 +25,8 @@ from fast.laws.enumeration import (
 )
 from fast.sampling.trajectories import repeat
 from fast.tracing import same_program
+from reference.contract.errors import InputError, check_choice, check_hashable, shown
 from reference.dag import check_distinct
-from reference.errors import InputError, check_choice, check_hashable, shown
 from reference.problems import Problem
 from reference.problems.base import MAX_NODES
 from reference.problems.enumeration import AskedProblem

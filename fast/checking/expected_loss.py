@@ -17,7 +17,7 @@ from fast.environments import AbstractEnvironment
 from fast.policies.policy import Sampler
 from fast.sampling.trajectories import Cached, Trajectories
 from fast.training.step import Batch, loss_and_gradient
-from reference.errors import InputError
+from reference.contract.errors import InputError
 
 # The largest number of batches that is enumerated.
 MOST_BATCHES = 512

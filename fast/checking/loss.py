@@ -16,8 +16,15 @@ from fast.checking.instances import STEEP, Instance, describe, make_instance, sm
 from fast.checking.landscape import HASTE, STATIONARY, Landscape
 from fast.checking.search import SPURIOUS, Minimum, clearest, search
 from fast.checking.tabular_policy import BackwardKind
-from reference.errors import InputError, check_choice, check_integer, check_seed, check_type, shown
-from reference.text import counted
+from reference.contract.errors import (
+    InputError,
+    check_choice,
+    check_integer,
+    check_seed,
+    check_type,
+    shown,
+)
+from reference.contract.text import counted
 
 # The tolerance of losses at balance. Residuals add up a dozen logarithms of a few nats: they carry
 # 1e-14, and so may a penalty that is no square.

@@ -31,7 +31,7 @@ from fast.dynamics.markov import AbstractMarkovian
 from fast.environments.base import AbstractEnvironment
 from fast.environments.graphs import Edge, GraphEnvironment, adjacency_matrix
 from fast.environments.structure import StructureEnvironment
-from reference.errors import InputError
+from reference.contract.errors import InputError
 
 Layer = Literal["gcn", "graphconv"]
 Gate = Literal["inverse-size", "constant"]

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from reference.errors import InputError
+from reference.contract.errors import InputError
 
 
 def split_heads(x: Float[Array, "*batch time n"], heads: int) -> Array:

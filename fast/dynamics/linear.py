@@ -15,7 +15,7 @@ from fast.dynamics.head import Network
 from fast.dynamics.markov import AbstractMarkovian
 from fast.dynamics.recurrence import check_size
 from fast.environments import AbstractEnvironment, feature_count, feature_norm
-from reference.errors import InputError
+from reference.contract.errors import InputError
 
 
 class Linear(AbstractDynamics[Float[Array, "*batch d"]]):

@@ -19,7 +19,7 @@ from fast.dynamics.markov import AbstractMarkovian
 from fast.dynamics.wrappers import CellOptions, Reset, Skip
 from fast.environments import AbstractEnvironment, feature_count
 from fast.tracing import answer, built, same_program, traced
-from reference.errors import InputError
+from reference.contract.errors import InputError
 
 
 @dataclass(frozen=True)

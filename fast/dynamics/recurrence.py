@@ -17,7 +17,7 @@ from fast.dynamics.base import (
     ReadOut,
     ReadOutsAlong,
 )
-from reference.errors import InputError
+from reference.contract.errors import InputError
 
 # The weighted features of a state, for all gates.
 Projected = Float[Array, "*batch rows"]

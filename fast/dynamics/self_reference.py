@@ -14,7 +14,7 @@ from fast.dynamics.base import AbstractDynamics, Features, FeaturesAlong, ReadOu
 from fast.dynamics.fast_weights import SimplexLink, linked
 from fast.dynamics.heads import check_heads
 from fast.dynamics.residual import BlockOptions, Norm
-from reference.errors import check_choice
+from reference.contract.errors import check_choice
 
 RATES = 4
 

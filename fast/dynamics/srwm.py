@@ -22,8 +22,8 @@ from fast.dynamics.fast_weights import (
 from fast.dynamics.heads import join_heads, split_heads
 from fast.dynamics.residual import BlockOptions, Norm
 from fast.dynamics.rotations import Rotation, rotated
-from reference.arguments import require
-from reference.errors import InputError
+from reference.contract.arguments import require
+from reference.contract.errors import InputError
 
 WriteKey = Literal["q", "k"]
 Erase = Literal["before", "after"]

@@ -8,7 +8,7 @@ from jaxtyping import Array, Bool, Float
 from fast.encoding import Encoding
 from fast.environments.base import ENVIRONMENTS
 from fast.environments.sequences import AbstractSequenceEnvironment, SequenceState
-from reference.errors import TooLargeError
+from reference.contract.errors import TooLargeError
 from reference.problems import BitSequences
 
 # 65,536 words: every step has an action for each.

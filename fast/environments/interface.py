@@ -10,7 +10,7 @@ import numpy as np
 
 from fast.environments.base import AbstractEnvironment
 from fast.tracing import traced
-from reference.errors import InputError, check_integer
+from reference.contract.errors import InputError, check_integer
 
 
 def check_types(environment: AbstractEnvironment[Any]) -> None:

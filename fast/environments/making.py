@@ -8,8 +8,8 @@ from typing import Any
 import fast.environments
 from fast.encoding import Encoding
 from fast.environments.base import ENVIRONMENTS, AbstractEnvironment
-from reference.errors import InputError, check_choice
-from reference.loading import load_object
+from reference.contract.errors import InputError, check_choice
+from reference.contract.loading import load_object
 from reference.problems import Problem
 
 for module in iter_modules(fast.environments.__path__, "fast.environments."):

@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from fast.encoding import Encoding, TimeCode
 from fast.environments.base import ENVIRONMENTS, AbstractPairedEnvironment
 from fast.environments.encodings import encode_numbers, first_of_block
-from reference.errors import check_choice
+from reference.contract.errors import check_choice
 from reference.problems import LazyRandomWalk
 from reference.problems.random_walk import Walker
 

@@ -11,7 +11,8 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from fast.encoding import GraphCode
 from fast.environments.base import ENVIRONMENTS, AbstractPairedEnvironment
 from fast.environments.uniform_dags import UniformDags
-from reference.problems import Network, Order, StructureLearning
+from reference.posterior import Network, StructureLearning
+from reference.problems import Order
 
 
 class NetworkState(NamedTuple):

@@ -15,11 +15,11 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.environments.base import AbstractSizedEnvironment
 from reference.balance import log_float
+from reference.contract.errors import InputError, TooLargeError
+from reference.contract.user_code import Asked, Of, number_or_infinite, truth_as_number
 from reference.dag import PointedDAG
-from reference.errors import InputError, TooLargeError
 from reference.problems import Problem, enumerate_dag, enumerate_rewards
 from reference.problems.base import MAX_NODES
-from reference.user_code import Asked, Of, number_or_infinite, truth_as_number
 
 S = TypeVar("S", bound=Hashable)
 

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.environments.base import ENVIRONMENTS, AbstractPairedEnvironment
-from reference.problems import Selection, VariableSelection
+from reference.posterior import Selection, VariableSelection
 
 
 class SelectionState(NamedTuple):

@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from fast.environments import AbstractEnvironment
 from reference.balance import log_float
+from reference.contract.errors import InputError
 from reference.dag import PointedDAG
-from reference.errors import InputError
 from reference.problems import Problem, enumerate_dag, enumerate_rewards
 from reference.problems.base import MAX_NODES
 

@@ -10,10 +10,10 @@ import numpy as np
 from fast.laws.enumeration import Enumeration
 from fast.laws.walk import policy_step, to_float64
 from fast.policies.policy import Policy
-from reference.certificates.rows import closed_rows, exact_row
 from reference.fields.field import RATIONAL
 from reference.lifted import Forgetful, History, LiftedDAG, lift
 from reference.policies import ForwardPolicy
+from reference.rows.exact import closed_rows, exact_row
 
 
 def exact_policy(
@@ -22,7 +22,7 @@ def exact_policy(
     """A trained policy as an exact object on the lift by full histories.
 
     The network is evaluated in float64 along every history, step by step as `RowSampler` does, and
-    its rows are closed as there (`reference.certificates.rows`). Keying the lift by histories is
+    its rows are closed as there (`reference.rows.exact`). Keying the lift by histories is
     always right and compares no floating-point latents. A Markovian policy gets the trivial lift.
     Raises TooLargeError if the lift has more than `max_nodes` states.
     """

@@ -20,7 +20,7 @@ from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import Trajectories, uniforms
 from fast.stochastic.policy import StochasticPolicy
 from fast.stochastic.trajectories import rollout_latents
-from reference.errors import InputError
+from reference.contract.errors import InputError
 
 # Trajectories per call, always a full block, so that one program is compiled. The draws of a seed
 # depend on the size of a block, so neither size may change: the first is for samples and laws, the

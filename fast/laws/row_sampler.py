@@ -1,7 +1,7 @@
 """A trained policy as a sampler with exact draws from its rows, and their probabilities.
 
 The network is evaluated in float64 on whole batches, step by step. The reference
-(`reference.certificates.rows`) closes each row, draws from it and takes its logarithm. The
+(`reference.rows.exact`) closes each row, draws from it and takes its logarithm. The
 certificate covers the sampler of these rows. `exact_policy` evaluates and closes rows by the same
 functions; only the size of a batch may round a network's output differently.
 """
@@ -20,12 +20,12 @@ from fast.laws.enumeration import Floats, Ints, Precision, decode_all, log_rewar
 from fast.laws.walk import policy_step, to_float64
 from fast.policies.policy import Policy
 from fast.sampling.trajectories import repeat
-from reference.certificates.importance import Walks
-from reference.certificates.rows import choose_all, closed_rows
-from reference.certificates.sums import ExactPath, PathSums
-from reference.certificates.walks import LogRewards, Sampler
-from reference.errors import InputError, shown
+from reference.contract.errors import InputError, shown
 from reference.problems.closed_form import Enclosure
+from reference.rows.exact import choose_all, closed_rows
+from reference.rows.importance import Walks
+from reference.rows.sums import ExactPath, PathSums
+from reference.rows.walks import LogRewards, Sampler
 
 # Trajectories per call of the network, always a full batch, so that one program is compiled.
 BATCH = 4_096
@@ -46,7 +46,7 @@ class RowSampler(Sampler):
     """A trained policy, to be certified, on an environment of that precision.
 
     The problem in plain Python has the rewards that count; without one, those of the environment
-    do, with their rounding. `exact_paths` is as of `reference.certificates.walks.Walker`. Raises
+    do, with their rounding. `exact_paths` is as of `reference.rows.walks.Walker`. Raises
     InputError if `p_B` reads latents: its mass is not one.
     """
 

@@ -14,7 +14,7 @@ from fast.laws.paths import backward_paths, drawn_nodes
 from fast.laws.walk import complete_histories, policy_step, to_float64
 from fast.policies.policy import AnyPolicy, Policy
 from reference.balance import log_float
-from reference.errors import TooLargeError
+from reference.contract.errors import TooLargeError
 from reference.fields.field import FLOAT64
 from reference.marginals import marginal
 from reference.policies import ForwardPolicy

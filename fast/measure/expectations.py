@@ -12,8 +12,8 @@ from fast.laws.paths import drawn_terminals
 from fast.measure.report import Expectation
 from fast.measure.weights import mean_of, normalised
 from fast.policies.policy import Policy
-from reference.certificates.features import Features, table
 from reference.metrics import Estimate
+from reference.rows.features import Features, table
 
 # Trajectories for expectations that cannot be summed.
 SAMPLES = 16_384

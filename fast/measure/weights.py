@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fast.laws.samples import Floats
-from reference.certificates.importance import effective_size, log_mean, pareto_k
 from reference.metrics import Estimate
+from reference.rows.importance import effective_size, log_mean, pareto_k
 
 
 @dataclass(frozen=True)

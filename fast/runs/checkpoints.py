@@ -22,8 +22,15 @@ from fast.runs.records import (
 )
 from fast.training.compose import FORMAT, another_version
 from fast.training.state import TrainState
-from reference.errors import InputError
-from reference.files import append_to_file, kind_of, parsed_json, read_file, replace_file, sha256
+from reference.contract.errors import InputError
+from reference.contract.files import (
+    append_to_file,
+    kind_of,
+    parsed_json,
+    read_file,
+    replace_file,
+    sha256,
+)
 
 # The files that identify a run, apart from its progress.
 TIED = ("config.json", "meta.json")

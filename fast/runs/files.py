@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from itertools import chain, count
 from pathlib import Path
 
-from reference.errors import InputError
-from reference.files import kind_of, partial_of, refusal, sync_folder
+from reference.contract.errors import InputError
+from reference.contract.files import kind_of, partial_of, refusal, sync_folder
 
 try:
     import fcntl

@@ -31,8 +31,8 @@ from fast.runs.identity import SAMPLER, check_own_parts, imported_sources
 from fast.runs.records import check_finished, check_seal, read_json, write_json
 from fast.training.compose import TrainConfig, from_json, to_json
 from fast.training.options import RunOptions
-from reference.errors import InputError
-from reference.files import read_file, replace_file, sha256
+from reference.contract.errors import InputError
+from reference.contract.files import read_file, replace_file, sha256
 
 PACKAGES = ("pdai", "jax", "jaxlib", "numpy", "equinox", "optax")
 

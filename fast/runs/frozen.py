@@ -20,8 +20,8 @@ from fast.training.combined import FrozenSamplers
 from fast.training.compose import TrainConfig
 from fast.training.state import TrainState
 from fast.training.trainer import Trainer, make_trainer
-from reference.errors import InputError
-from reference.files import sha256
+from reference.contract.errors import InputError
+from reference.contract.files import sha256
 
 SETTING = bool | int | float | str | bytes | Fraction
 

@@ -9,9 +9,9 @@ from typing import Any
 from fast.runs.records import read_json
 from fast.tasks import CustomTask, Task
 from fast.training.compose import TrainConfig, to_flat
-from reference.errors import InputError
-from reference.files import read_file
-from reference.sources import sources_of
+from reference.contract.errors import InputError
+from reference.contract.files import read_file
+from reference.contract.sources import sources_of
 
 # The files that determine a run's sampler.
 SAMPLER = ("config.json", "meta.json", "checkpoint.eqx")

@@ -30,8 +30,8 @@ from fast.runs.setup import Setup, set_up
 from fast.training.compose import TrainConfig, to_json
 from fast.training.processes import broadcast_from_first, check_same
 from fast.training.state import TrainState
-from reference.errors import InputError
-from reference.files import kind_of
+from reference.contract.errors import InputError
+from reference.contract.files import kind_of
 
 
 def load_run(config: TrainConfig) -> tuple[Setup, TrainState]:

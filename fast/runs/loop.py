@@ -18,7 +18,7 @@ from fast.runs.records import append_metrics, read_metrics
 from fast.runs.sizes import check_program, out_of_memory
 from fast.training.compose import TrainConfig
 from fast.training.state import TrainState
-from reference.errors import InputError
+from reference.contract.errors import InputError
 
 # Steps per compiled call: the grain of progress, evaluations and checkpoints.
 CHUNK = 100

@@ -15,7 +15,7 @@ from fast.measure.terminals import enumerated_report
 from fast.policies.policy import Sampler
 from fast.runs.setup import Setup
 from fast.training.state import TrainState
-from reference.inspection import ONE_TERMINAL
+from reference.looking.inspection import ONE_TERMINAL
 from reference.metrics import total_variation
 from reference.problems.base import is_ours
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from reference.errors import InputError
-from reference.files import (
+from reference.contract.errors import InputError
+from reference.contract.files import (
     append_to_file,
     kind_of,
     load_arrays,

@@ -15,11 +15,11 @@ from fast.runs.sizes import check_sizes, check_states
 from fast.training.compose import TrainConfig
 from fast.training.state import TrainState
 from fast.training.trainer import Trainer
-from reference.errors import InputError, TooLargeError
+from reference.contract.errors import InputError, TooLargeError
+from reference.contract.text import count_text
 from reference.problems import ClosedForm, closed_form
 from reference.problems.base import is_ours
 from reference.problems.closed_form import stated_log_z
-from reference.text import count_text
 
 
 class Setup(NamedTuple):

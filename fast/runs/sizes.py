@@ -7,8 +7,8 @@ import jax
 
 from fast.environments import AbstractEnvironment
 from fast.training.compose import TrainConfig
-from reference.errors import InputError, plain
-from reference.files import memory_of_machine
+from reference.contract.errors import InputError, plain
+from reference.contract.files import memory_of_machine
 from reference.problems.base import BYTES_PER_STATE
 
 # Copies per parameter: value, gradient, two moments of Adam.

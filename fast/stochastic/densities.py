@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from reference.errors import InputError
+from reference.contract.errors import InputError
 
 Floats = npt.NDArray[np.float64]
 

@@ -7,8 +7,8 @@ from fast.tasks.builtin import CONSTRUCTED
 from fast.tasks.custom import CustomTask
 from fast.tasks.posteriors import StructureTask, VariablesTask
 from fast.tasks.task import Task
-from reference.errors import InputError, no_such
-from reference.loading import name_of
+from reference.contract.errors import InputError, no_such
+from reference.contract.loading import name_of
 
 TASKS: dict[str, type[Task]] = {task.name: task for task in CONSTRUCTED}
 TASKS |= {task.name: task for task in (StructureTask, VariablesTask, CustomTask)}

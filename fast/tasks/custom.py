@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fast.tasks.task import Task
-from reference.errors import InputError
-from reference.loading import as_problem
+from reference.contract.errors import InputError
+from reference.contract.loading import as_problem
 
 if TYPE_CHECKING:
     from fast.environments import AbstractEnvironment

@@ -13,19 +13,14 @@ from typing import Any, ClassVar, Literal
 
 from fast.encoding import GraphCode
 from fast.tasks.task import BuiltIn
-from reference.arguments import require
-from reference.errors import InputError
-from reference.problems import (
-    HyperGPrior,
-    Order,
-    StructureLearning,
-    VariableSelection,
-    ZellnerPrior,
-)
-from reference.problems.columns import Table, read_table
-from reference.problems.dag_limits import dag_count
-from reference.problems.network_scores import Score, choose_score
-from reference.problems.random_networks import GraphLaw
+from reference.contract.arguments import require
+from reference.contract.errors import InputError
+from reference.posterior import HyperGPrior, StructureLearning, VariableSelection, ZellnerPrior
+from reference.posterior.columns import Table, read_table
+from reference.posterior.dag_limits import dag_count
+from reference.posterior.network_scores import Score, choose_score
+from reference.posterior.random_networks import GraphLaw
+from reference.problems import Order
 
 PRIORS = {"zellner": ZellnerPrior(), "hyper-g": HyperGPrior()}
 

@@ -19,7 +19,7 @@ from fast.parts import name_of_part
 from fast.policies.backward import BackwardOptions, LearnedBackward
 from fast.policies.policy import AnyPolicy, Policy, count_parameters
 from fast.training.compose import TrainConfig
-from reference.errors import InputError
+from reference.contract.errors import InputError
 
 Built = TypeVar("Built", bound=AnyPolicy)
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from reference.arguments import check_fields, require, require_counts
-from reference.errors import InputError
+from reference.contract.arguments import check_fields, require, require_counts
+from reference.contract.errors import InputError
 
 if TYPE_CHECKING:
     import optax

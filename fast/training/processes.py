@@ -16,7 +16,7 @@ from jax import lax
 from jax.experimental import multihost_utils
 from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
-from reference.errors import InputError
+from reference.contract.errors import InputError
 
 T = TypeVar("T")
 

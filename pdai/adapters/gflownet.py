@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from pdai.adapters.stepping import Logits, SteppedSampler, WayBack
-from reference.certificates.rows import Floats, Ints
-from reference.errors import InputError
+from reference.contract.errors import InputError
+from reference.rows.exact import Floats, Ints
 
 # A state of the library, and whether the trajectory ends in it.
 State = tuple[Any, bool]

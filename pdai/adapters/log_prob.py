@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from reference.certificates.rows import Floats
-from reference.errors import InputError, shown
-from reference.user_code import (
+from reference.contract.errors import InputError, shown
+from reference.contract.user_code import (
     ASKED_AGAIN,
     Asked,
     Of,
@@ -23,6 +22,7 @@ from reference.user_code import (
     has_no_order,
     number_or_infinite,
 )
+from reference.rows.exact import Floats
 
 # States of a call, and the largest difference of two answers: a batch may be summed in another
 # order.

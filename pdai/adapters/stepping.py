@@ -7,19 +7,19 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from reference.certificates.exact import ExactLaw, law_beside_target
-from reference.certificates.importance import Walks
 from reference.certificates.policies import BATCH_ROUNDING, LOGITS
-from reference.certificates.rows import Floats, Ints, choose_all, exact_row, soft_rows
-from reference.certificates.sums import PathSums
-from reference.certificates.walks import LogRewards, Sampler
+from reference.contract.errors import InputError, TooLargeError, check_hashable, shown
+from reference.contract.user_code import ASKED_AGAIN, asked_again, called
 from reference.dag import PointedDAG, pointed_dag
-from reference.errors import InputError, TooLargeError, check_hashable, shown
 from reference.fields.field import RATIONAL
 from reference.marginals import marginal
 from reference.policies import ForwardPolicy
 from reference.problems.closed_form import Enclosure
 from reference.problems.enumeration import LONGEST
-from reference.user_code import ASKED_AGAIN, asked_again, called
+from reference.rows.exact import Floats, Ints, choose_all, exact_row, soft_rows
+from reference.rows.importance import Walks
+from reference.rows.sums import PathSums
+from reference.rows.walks import LogRewards, Sampler
 
 # The error of a float32 log reward, relative to its size and one: a thousand roundings.
 FLOAT32_ERROR = 2.0**-14

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from pdai.adapters.stepping import UNIFORM, Logits, SteppedSampler, WayBack
-from reference.certificates.rows import Floats, Ints
+from reference.rows.exact import Floats, Ints
 
 
 def sampler(

@@ -32,16 +32,6 @@ from pdai.certifying.sources import (
 from pdai.certifying.target import Target, log_z_interval
 from reference.certificates.bare import STANDING_OUT, against_law, against_samples
 from reference.certificates.betting import Interval
-from reference.certificates.features import (
-    FeatureMeans,
-    Features,
-    both,
-    exact_lines,
-    knows_means,
-    modes,
-    sample_lines,
-)
-from reference.certificates.importance import Walks
 from reference.certificates.independence import check_apart, check_independent
 from reference.certificates.inputs import FILES, STDIN
 from reference.certificates.listed import ListedLaw, from_logs, law_of
@@ -50,12 +40,22 @@ from reference.certificates.recorded import Recorded, read_record
 from reference.certificates.regimes import Draws, Result, with_log_z, with_neither, with_target
 from reference.certificates.state_texts import Outside
 from reference.certificates.statement import Certificate, Kind, Line, Regime, at_most
-from reference.certificates.sums import ExactPath
-from reference.certificates.walks import Sampler
-from reference.errors import InputError, TooLargeError, no_such, shown
-from reference.loading import as_problem, load_object
+from reference.contract.errors import InputError, TooLargeError, no_such, shown
+from reference.contract.loading import as_problem, load_object
+from reference.contract.user_code import called
 from reference.problems.closed_form import ClosedForm
-from reference.user_code import called
+from reference.rows.features import (
+    FeatureMeans,
+    Features,
+    both,
+    exact_lines,
+    knows_means,
+    modes,
+    sample_lines,
+)
+from reference.rows.importance import Walks
+from reference.rows.sums import ExactPath
+from reference.rows.walks import Sampler
 
 EACH = (
     "each bound fails with probability at most its level, whenever drawing stops; for k bounds "

@@ -8,12 +8,11 @@ from typing import Annotated, Any, Self
 import tyro
 
 from pdai.certifying.target import log_z_interval
-from reference.arguments import check_fields
-from reference.certificates.features import Features
 from reference.certificates.policies import Gives, Takes
 from reference.certificates.regimes import Budget
 from reference.certificates.statement import Regime
-from reference.errors import (
+from reference.contract.arguments import check_fields
+from reference.contract.errors import (
     InputError,
     check_hashable,
     check_integer,
@@ -21,9 +20,10 @@ from reference.errors import (
     check_sequence,
     shown,
 )
-from reference.files import check_output
-from reference.loading import load_object
-from reference.user_code import number_or_infinite
+from reference.contract.files import check_output
+from reference.contract.loading import load_object
+from reference.contract.user_code import number_or_infinite
+from reference.rows.features import Features
 
 
 def _from_words(metavar: str, nargs: Any, read: Callable[[list[str]], Any]) -> Any:

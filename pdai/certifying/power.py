@@ -9,8 +9,8 @@ import numpy as np
 from pdai.certifying.options import checked_level
 from reference.certificates.listed import UNIFORM, law_of
 from reference.certificates.power import Power, power_of
-from reference.errors import InputError, check_integer, check_seed, shown
-from reference.user_code import number_or_infinite
+from reference.contract.errors import InputError, check_integer, check_seed, shown
+from reference.contract.user_code import number_or_infinite
 
 # The most outcomes of a uniform law, whose probabilities are held in memory.
 MOST = 10**7

@@ -20,10 +20,10 @@ from reference.certificates import (
 from reference.certificates.betting import Interval
 from reference.certificates.refuted import OTHER
 from reference.certificates.statement import Line
-from reference.certificates.sums import ExactPath
-from reference.errors import InputError
-from reference.loading import name_of
+from reference.contract.errors import InputError
+from reference.contract.loading import name_of
 from reference.problems.enumeration import AskedProblem
+from reference.rows.sums import ExactPath
 
 
 def checked_claim(path: str | Path, check: Callable[[str | Path], Verdict]) -> Verdict:

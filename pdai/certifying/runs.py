@@ -19,7 +19,7 @@ from pdai.certifying.what_now import what_now
 from pdai.run import Run
 from reference.certificates.exact import ExactLaw, ExactSampler
 from reference.certificates.rejection import Kept, Rejection, exact_samples, rejection
-from reference.errors import InputError, TooLargeError
+from reference.contract.errors import InputError, TooLargeError
 from reference.fields.field import RATIONAL
 from reference.policies import BackwardPolicy
 

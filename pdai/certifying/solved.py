@@ -9,7 +9,7 @@ from pdai.certifying.target import Target
 from pdai.solving.solved import Solved
 from reference.certificates.exact import ExactLaw
 from reference.certificates.statement import at_most
-from reference.errors import InputError, TooLargeError
+from reference.contract.errors import InputError, TooLargeError
 
 ROWS = "the certificate covers the rows of policy.npz, from which `pdai sample` draws exactly"
 

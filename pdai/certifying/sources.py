@@ -25,7 +25,6 @@ from reference.certificates import (
     write_certificate,
 )
 from reference.certificates.exact import ExactLaw, ExactSampler, exact_sampler, law_beside_target
-from reference.certificates.importance import Walks
 from reference.certificates.independence import check_independent, check_repeats, written_out
 from reference.certificates.inputs import JSON_LINES, values_of
 from reference.certificates.listed import ListedLaw
@@ -44,14 +43,15 @@ from reference.certificates.recorded import (
 )
 from reference.certificates.state_texts import Outside
 from reference.certificates.statement import at_most
-from reference.certificates.walks import LogRewards, Sampler, Walker
-from reference.errors import InputError, TooLargeError, check_hashable, check_type, shown
-from reference.loading import name_of
+from reference.contract.errors import InputError, TooLargeError, check_hashable, check_type, shown
+from reference.contract.loading import name_of
+from reference.contract.user_code import called
 from reference.marginals import marginal
+from reference.posterior.columns import NOTHING, UNSEEN
 from reference.problems.base import MAX_LOG_REWARD
-from reference.problems.columns import NOTHING, UNSEEN
 from reference.problems.enumeration import exponential
-from reference.user_code import called
+from reference.rows.importance import Walks
+from reference.rows.walks import LogRewards, Sampler, Walker
 
 # What two programs put around one value; and numbers, which they may round to float32,
 # or begin with zeros; the most values of a law that are compared.
@@ -441,7 +441,7 @@ def fresh_draws(owner: str, draw: Callable[[int], Any], count: int) -> list[Any]
     if isinstance(answer, Walks):
         raise InputError(
             f"{owner}: draw({count}) gives Walks, which are of trajectories: derive the class from "
-            "reference.certificates.walks.Sampler"
+            "reference.rows.walks.Sampler"
         )
     if hasattr(answer, "__array__") and not hasattr(answer, "columns"):
         answer = values_of(np.asarray(answer), f"the answer of {owner}")

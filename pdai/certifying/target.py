@@ -17,13 +17,13 @@ from reference.certificates.partition import Bounding, bound_partition
 from reference.certificates.policies import WaysBack
 from reference.certificates.state_texts import FOLLOWED, StateTexts
 from reference.certificates.statement import FLOAT_INPUT, Kind
-from reference.certificates.walks import LogRewards
+from reference.contract.errors import InputError, TooLargeError, shown
+from reference.contract.user_code import are_rational, called, exact, number_or_infinite
 from reference.dag import PointedDAG
-from reference.errors import InputError, TooLargeError, shown
 from reference.metrics import normalize
 from reference.problems.base import is_ours
 from reference.problems.enumeration import enumerate_dag, enumerate_rewards
-from reference.user_code import are_rational, called, exact, number_or_infinite
+from reference.rows.walks import LogRewards
 
 # The time limit of a search for bounds of log Z, in seconds.
 SEARCH = 10.0

@@ -12,7 +12,7 @@ import numpy as np
 from fast.laws.enumeration import Enumeration
 from reference.certificates.exact import ExactLaw
 from reference.certificates.statement import small
-from reference.errors import plain
+from reference.contract.errors import plain
 
 # The TV above which advice is given, and the number of terminal states that it names.
 LARGE, NAMED = 0.02, 3

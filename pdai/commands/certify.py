@@ -16,8 +16,8 @@ from pdai.certifying.power import power
 from pdai.commands import Accepting
 from pdai.commands.tables import Seldom, say, show_rows
 from reference.certificates.statement import REGIMES, Certificate
-from reference.errors import InputError
-from reference.files import check_output, replace_file
+from reference.contract.errors import InputError
+from reference.contract.files import check_output, replace_file
 
 # The exit code of --fail-above where neither side is certain.
 UNDECIDED = 2

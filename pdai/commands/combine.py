@@ -10,7 +10,7 @@ from fast.training.compose import configure
 from pdai.arguments import config_of, options_class, scan, tasks_union
 from pdai.commands.tables import say, show
 from pdai.distributed.plan import Distributed, Plan, Streamed
-from reference.errors import InputError
+from reference.contract.errors import InputError
 
 SMALL: dict[str, Any] = {
     "parameters": 10_000,

@@ -14,10 +14,10 @@ from fast.runs.records import is_solved
 from fast.tasks import problem_meant
 from pdai.commands import Accepting
 from pdai.commands.tables import say, show, show_rows
-from reference.errors import InputError, printable
-from reference.files import check_output, replace_file
-from reference.inspection import inspect_problem
-from reference.loading import as_problem
+from reference.contract.errors import InputError, printable
+from reference.contract.files import check_output, replace_file
+from reference.contract.loading import as_problem
+from reference.looking.inspection import inspect_problem
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class PlotRuns:
     def run(self) -> None:
         """Draws the figure."""
         from pdai.show.plotting import plot_runs
-        from reference.show import check_picture
+        from reference.looking.show import check_picture
 
         if not self.run_folders:
             raise InputError("no run folder given: name at least one, as `pdai plot runs/...`")
@@ -183,7 +183,7 @@ class Inspect:
 
         if self.draw is not None:
             # Imported here, as pictures need matplotlib, and counts do not.
-            from reference.show import check_picture, draw
+            from reference.looking.show import check_picture, draw
 
             check_picture(self.draw)
         is_run = Path(self.problem).is_dir()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import tyro
 
 from pdai.commands.tables import Seldom, say, show, show_rows
-from reference.errors import InputError, check_integer, check_seed, printable
-from reference.problems.network_scores import Score
+from reference.contract.errors import InputError, check_integer, check_seed, printable
+from reference.posterior.network_scores import Score
 
 if TYPE_CHECKING:
     from pdai.answers import Answer, Columns

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import tyro
 
-from reference.errors import InputError
+from reference.contract.errors import InputError
 
 
 @dataclass(frozen=True)

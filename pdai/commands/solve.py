@@ -13,8 +13,8 @@ from pdai.commands.tables import say, show_rows
 from pdai.solving.solve import Choice, solve
 from pdai.solving.solved import TOLD
 from reference.certificates.statement import at_most
-from reference.exact_flows import Backward
 from reference.problems.base import MAX_NODES
+from reference.rows.flows import Backward
 
 USUAL = "six6"
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from reference.errors import printable
+from reference.contract.errors import printable
 
 
 def say(text: object) -> None:

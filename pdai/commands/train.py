@@ -14,7 +14,7 @@ from pdai.arguments import config_of, options_class, scan, tasks_union
 from pdai.commands import Accepting
 from pdai.commands.tables import say, show
 from reference.certificates.statement import small
-from reference.errors import InputError
+from reference.contract.errors import InputError
 
 if TYPE_CHECKING:
     from fast.measure.report import Report

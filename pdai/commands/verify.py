@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
-from reference.errors import InputError
-from reference.files import check_output, read_file
+from reference.contract.errors import InputError
+from reference.contract.files import check_output, read_file
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 from fast.runs.interrupts import end_with_parent
 from fast.runs.records import read_metrics
-from reference.errors import InputError
+from reference.contract.errors import InputError
 
 # The number of times that a task is started again after its worker died.
 RETRIES = 3

@@ -24,8 +24,8 @@ from pdai.distributed.engine import Task, bring_to_end
 from pdai.distributed.plan import DIRECT, Plan, plan_from_json
 from pdai.show.plotting import plot_or_say
 from pdai.show.progress import QUIET
-from reference.errors import InputError
-from reference.files import kind_of
+from reference.contract.errors import InputError
+from reference.contract.files import kind_of
 from reference.problems.factors import check_product
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pdai.experiments.base import Experiment
 from pdai.experiments.definitions import define, labels
-from reference.errors import InputError, check_integer, no_such
+from reference.contract.errors import InputError, check_integer, no_such
 from reference.problems import TableSequences
 
 # Each seed is trained; a larger number is a mistake, and a list of them would fill memory.

@@ -4,7 +4,7 @@ import sys
 
 from pdai.experiments import EXPERIMENTS
 from pdai.experiments.report import write_report
-from reference.errors import InputError
+from reference.contract.errors import InputError
 
 if __name__ == "__main__":
     try:

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from scipy.stats import binom
 
 from fast.training.compose import TrainConfig, to_json
-from reference.mcmc import GraphTarget, OrderTarget, chain, linear_extensions
-from reference.problems import StructureLearning
+from reference.posterior import StructureLearning
+from reference.posterior.mcmc import GraphTarget, OrderTarget, chain, linear_extensions
 
 # The share of a chain that is discarded, and the steps between orders that give a graph.
 BURN_IN, APART = 0.2, 20

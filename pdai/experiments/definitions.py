@@ -12,8 +12,8 @@ from fast.training.compose import TrainConfig, configure
 from pdai.distributed.plan import DIRECT, KINDS
 from pdai.experiments.base import LEAST, LEAST_LOSS, LIKELIEST, Cell, Experiment, Quoted, cells
 from pdai.experiments.chains import Chain
-from reference.errors import InputError
-from reference.files import kind_of, parsed_json, read_file
+from reference.contract.errors import InputError
+from reference.contract.files import kind_of, parsed_json, read_file
 
 FOLDER = Path(__file__).parent
 FLOORS = FOLDER / "results" / "study_aliasing_floors.json"

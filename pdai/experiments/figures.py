@@ -19,7 +19,7 @@ from pdai.experiments.frames import Results
 from pdai.experiments.results import Run
 from pdai.experiments.verdicts import Comparison
 from pdai.show.plotting import TARGET, Look, below_one, decimal, look
-from reference.show import save_figure
+from reference.looking.show import save_figure
 
 MARKERS, LINES = "osD^vPXh*", ("-", "--", ":", "-.")
 GREY: dict[str, Any] = {"color": TARGET, "lw": 1.2}

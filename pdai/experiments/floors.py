@@ -16,9 +16,9 @@ from pdai.experiments import minors, relaxation
 from pdai.experiments.definitions import FLOORS, define, outwards
 from pdai.experiments.nearest import nearest
 from reference.certificates.betting import Interval
+from reference.contract.files import replace_file
 from reference.expressivity.aliasing import TiedPolicies
 from reference.expressivity.coarse import block_of_cell, end_of_string, tied_policies
-from reference.files import replace_file
 from reference.metrics import normalize
 from reference.problems import enumerate_rewards
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from pdai.experiments.base import MEASURES, Experiment, Measure
 from pdai.experiments.results import Run
-from reference.errors import InputError
+from reference.contract.errors import InputError
 
 try:
     import pandas as pd

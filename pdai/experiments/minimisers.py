@@ -32,7 +32,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from pdai.experiments.nearest import LARGEST_LOGIT, check_law
-from reference.errors import InputError, TooLargeError
+from reference.contract.errors import InputError, TooLargeError
 from reference.expressivity.aliasing import TiedPolicies
 from reference.fields.balls import BALL, enclose, precision
 

@@ -29,7 +29,7 @@ import numpy.typing as npt
 from scipy.optimize import linprog
 from scipy.sparse import csr_matrix
 
-from reference.errors import InputError, TooLargeError, check_integer
+from reference.contract.errors import InputError, TooLargeError, check_integer
 
 # w in the docstring; among tenths, 2/5 gave the largest bounds on bit sequences.
 RAISING = Fraction(2, 5)

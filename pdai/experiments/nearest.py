@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize
 
-from reference.errors import InputError, check_integer
+from reference.contract.errors import InputError, check_integer
 from reference.expressivity.aliasing import TiedPolicies
 from reference.fields.balls import BALL, enclose
 from reference.marginals import marginal

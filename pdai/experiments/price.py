@@ -29,11 +29,11 @@ from pdai.experiments.nearest import nearest
 from pdai.experiments.results import RESULTS, load
 from pdai.experiments.tables import markdown
 from reference.certificates.betting import Interval
-from reference.errors import InputError, TooLargeError, no_such
+from reference.contract.errors import InputError, TooLargeError, no_such
+from reference.contract.files import parsed_json, read_file, replace_file
 from reference.expressivity.aliasing import TiedPolicies
 from reference.expressivity.coarse import tied_policies
-from reference.files import parsed_json, read_file, replace_file
-from reference.show import save_figure
+from reference.looking.show import save_figure
 
 LABEL = "study:forgetting"
 PAGE = FOLDER.parent.parent / "docs" / "forgetting.md"

@@ -21,7 +21,7 @@ from pdai.experiments.tables import (
     verdict,
 )
 from pdai.experiments.values import filled
-from reference.files import read_file, replace_file
+from reference.contract.files import read_file, replace_file
 
 
 def write(experiment: Experiment, runs: Sequence[Run], out: Path) -> str:

@@ -11,8 +11,8 @@ import numpy as np
 
 from pdai.experiments.base import APART, Experiment, Metric
 from pdai.experiments.trainings import is_of
-from reference.errors import InputError
-from reference.files import kind_of, parsed_json, read_file, replace_file
+from reference.contract.errors import InputError
+from reference.contract.files import kind_of, parsed_json, read_file, replace_file
 
 RESULTS = Path(__file__).parent / "results"
 FORMAT = 1

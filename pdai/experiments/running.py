@@ -15,8 +15,8 @@ from pdai.distributed.plan import Plan
 from pdai.experiments.base import Cell, Experiment
 from pdai.experiments.results import Run, load, save, wanted
 from pdai.experiments.trainings import Training, description, placed, short_name
-from reference.errors import InputError
-from reference.files import appending
+from reference.contract.errors import InputError
+from reference.contract.files import appending
 
 
 def default_jobs() -> int:

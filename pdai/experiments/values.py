@@ -25,7 +25,7 @@ from pdai.experiments.base import Metric
 from pdai.experiments.frames import Results
 from pdai.experiments.tables import claimed
 from pdai.experiments.verdicts import Comparison
-from reference.errors import InputError
+from reference.contract.errors import InputError
 
 PLACE = re.compile(r"\{([^{};]+);([^{};]+);([^{};]+);([^{};]+)\}")
 _ENDS = re.compile(r"(least|most|ends) (each )?(.*)")

@@ -9,8 +9,8 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 
 from pdai.show.page.heat_map import MOST_NUMBERS
-from reference.show import save_figure
-from reference.text import clipped
+from reference.contract.text import clipped
+from reference.looking.show import save_figure
 
 Floats = npt.NDArray[np.float64]
 

@@ -24,8 +24,8 @@ from fast.measure.report import Report
 from fast.runs.folder import is_markovian
 from pdai.show.posterior_plots import draw_posterior, panel_heights
 from pdai.show.stored import Stored, loss_label
-from reference.errors import InputError
-from reference.show import save_figure
+from reference.contract.errors import InputError
+from reference.looking.show import save_figure
 
 
 class Look(NamedTuple):

@@ -12,7 +12,7 @@ from pdai.answers import Answer, GraphAnswer
 from pdai.show.edge_picture import draw_edges
 from pdai.show.page.posterior_page import posterior_page
 from pdai.show.sample_tables import csv_table
-from reference.files import replace_file
+from reference.contract.files import replace_file
 
 
 def write(answer: Answer, folder: Path, *, best: int, draws: int, seed: int) -> None:

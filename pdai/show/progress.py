@@ -9,7 +9,7 @@ from rich.progress import Progress as RichProgress
 
 from fast.runs.display import Display, Lines, Progress, facts, silent
 from pdai.show.plotting import plot_or_say
-from reference.errors import printable
+from reference.contract.errors import printable
 
 
 class Bar(Progress):

@@ -5,7 +5,7 @@ import io
 import json
 from typing import TYPE_CHECKING, Any, Literal
 
-from reference.errors import InputError
+from reference.contract.errors import InputError
 
 if TYPE_CHECKING:
     from fast.laws.samples import Samples

@@ -16,7 +16,7 @@ from fast.runs.checkpoints import run_records
 from fast.runs.records import is_solved, load_law, read_json, read_report
 from fast.tasks import Task
 from fast.training.compose import stored_task
-from reference.files import load_arrays
+from reference.contract.files import load_arrays
 
 Floats = npt.NDArray[np.float64]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from fast.tasks import CustomTask, Task
 from fast.training.compose import TrainConfig
-from reference.errors import InputError
-from reference.loading import OBJECT
+from reference.contract.errors import InputError
+from reference.contract.loading import OBJECT
 from reference.problems.closed_form import ClosedForm
 from reference.problems.enumeration import enumerate_dag
 
@@ -23,7 +23,7 @@ CLOSED = "it has a closed form"
 # Prints the state graph of a problem in one number, in a process whose sets have another order.
 GRAPH = """
 import sys
-from reference.loading import as_problem
+from reference.contract.loading import as_problem
 from reference.problems.enumeration import (enumerate_dag)
 print(hash(enumerate_dag(as_problem(sys.argv[1]), int(sys.argv[2])).children))
 """

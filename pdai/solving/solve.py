@@ -20,20 +20,20 @@ from fast.runs.records import save_law, seal_run, write_json
 from fast.tasks import CustomTask, Task, task_meant
 from pdai.certifying.target import Target, log_z_interval
 from pdai.solving.solved import DRAWN, MOST_COMPARED, SHOWING, TOLD, Recipe, Solved, draws_of
-from reference.arguments import build, checked
 from reference.balance import log_float
-from reference.certificates.features import knows_means
 from reference.certificates.recorded import OTHERS, check_drawn
 from reference.certificates.statement import at_most
+from reference.contract.arguments import build, checked
+from reference.contract.errors import InputError, TooLargeError, check_integer, no_such
+from reference.contract.files import memory_of_machine, read_file, replace_file, sha256
+from reference.contract.text import count_text
 from reference.dag import PointedDAG
-from reference.errors import InputError, TooLargeError, check_integer, no_such
-from reference.exact_flows import Backward, ExactFlows, GraphArrays
-from reference.files import memory_of_machine, read_file, replace_file, sha256
 from reference.metrics import Estimate
 from reference.problems.base import MAX_NODES
 from reference.problems.closed_form import ClosedForm, Enclosure, stated_log_z
 from reference.problems.enumeration import enumerate_dag, enumerate_rewards, exact_reward
-from reference.text import count_text
+from reference.rows.features import knows_means
+from reference.rows.flows import Backward, ExactFlows, GraphArrays
 
 Floats = npt.NDArray[np.float64]
 Choice = Literal["auto", "listed", "closed-form"]

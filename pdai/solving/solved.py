@@ -19,22 +19,22 @@ from fast.runs.identity import check_own_parts
 from fast.runs.records import BRING_BACK, check_finished, read_json, read_report
 from fast.tasks import TASKS, Task
 from fast.tasks.custom import CustomTask
-from reference.arguments import build, checked
 from reference.balance import log_float
 from reference.certificates.exact import ExactSampler
 from reference.certificates.policies import WaysBack, parents_of
-from reference.certificates.rows import exact_row
 from reference.certificates.statement import at_most
+from reference.contract.arguments import build, checked
+from reference.contract.errors import InputError, TooLargeError, check_integer, check_seed, shown
+from reference.contract.files import InFolder, load_arrays
+from reference.contract.user_code import called
 from reference.dag import PointedDAG
-from reference.errors import InputError, TooLargeError, check_integer, check_seed, shown
-from reference.exact_flows import Backward, Drawn, ExactFlows, GraphArrays
 from reference.fields.field import RATIONAL
-from reference.files import InFolder, load_arrays
 from reference.lifted import LiftedDAG
 from reference.policies import ForwardPolicy
 from reference.problems.closed_form import Enclosure, stated_log_z
 from reference.problems.enumeration import AskedProblem, enumerate_dag, exact_reward
-from reference.user_code import called
+from reference.rows.exact import exact_row
+from reference.rows.flows import Backward, Drawn, ExactFlows, GraphArrays
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

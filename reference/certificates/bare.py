@@ -31,7 +31,7 @@ from reference.certificates.collisions import (
     split,
 )
 from reference.certificates.statement import Line, small
-from reference.errors import InputError, shown
+from reference.contract.errors import InputError, shown
 
 # Events hold the values whose scores are above one of these, in standard deviations.
 ABOVE = (-6.0, -4.5, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.5, 6.0)

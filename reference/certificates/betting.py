@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reference.errors import InputError
+from reference.contract.errors import InputError
 from reference.fields.field import gamma
 
 Floats = npt.NDArray[np.float64]

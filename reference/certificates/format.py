@@ -24,8 +24,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
-from reference.errors import InputError
-from reference.files import replacing
+from reference.contract.errors import InputError
+from reference.contract.files import replacing
 
 Relation = Literal["=", "<=", ">="]
 

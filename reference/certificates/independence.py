@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from reference.certificates.betting import Floats, MeanInterval
 from reference.certificates.collisions import upper_probability
-from reference.errors import InputError, shown
+from reference.contract.errors import InputError, shown
 
 # The most samples of a histogram that are written out, in about 4 GB of memory.
 MOST = 50_000_000

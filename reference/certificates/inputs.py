@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from reference.errors import InputError, shown
-from reference.files import parsed_json, read_file
-from reference.problems.columns import check_unmasked
+from reference.contract.errors import InputError, shown
+from reference.contract.files import parsed_json, read_file
+from reference.posterior.columns import check_unmasked
 
 # The name of the standard input.
 STDIN = "-"

@@ -8,12 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from reference.certificates.inputs import columns_of, read_rows
-from reference.errors import InputError, check_hashable, check_list, check_type, plain, shown
+from reference.contract.errors import (
+    InputError,
+    check_hashable,
+    check_list,
+    check_type,
+    plain,
+    shown,
+)
+from reference.contract.text import counted
+from reference.contract.user_code import RATIO, Of, digits_lost, exact, exact_or_infinite
+from reference.posterior.columns import DECIMAL
 from reference.problems.base import MAX_LOG_REWARD
-from reference.problems.columns import DECIMAL
 from reference.problems.enumeration import exponential
-from reference.text import counted
-from reference.user_code import RATIO, Of, digits_lost, exact, exact_or_infinite
 
 UNIFORM = "uniform"
 # A row of texts with the number of its line.

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from reference.balance import log_float
 from reference.certificates.betting import Interval
-from reference.errors import InputError
+from reference.contract.errors import InputError
+from reference.contract.user_code import Of, called, number_or_infinite
 from reference.problems.closed_form import Enclosure
 from reference.problems.enumeration import AskedProblem, exponential
-from reference.user_code import Of, called, number_or_infinite
 
 S_contra = TypeVar("S_contra", bound=Hashable, contravariant=True)
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from reference.certificates.importance import Walks
-from reference.certificates.walks import Sampler
+from reference.rows.importance import Walks
+from reference.rows.walks import Sampler
 
 
 class SeveralPaths(Sampler):

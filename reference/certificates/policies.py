@@ -8,12 +8,9 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from reference.certificates.rows import FLOAT32, choose, exact_row, soft_row, unit_row
 from reference.certificates.statement import at_most
-from reference.dag import PointedDAG
-from reference.errors import InputError, check_sequence, plain, shown
-from reference.problems.enumeration import LONG, AskedProblem, Growth
-from reference.user_code import (
+from reference.contract.errors import InputError, check_sequence, plain, shown
+from reference.contract.user_code import (
     ASKED_AGAIN,
     NORMAL,
     Asked,
@@ -26,6 +23,9 @@ from reference.user_code import (
     number_or_infinite,
     same_states,
 )
+from reference.dag import PointedDAG
+from reference.problems.enumeration import LONG, AskedProblem, Growth
+from reference.rows.exact import FLOAT32, choose, exact_row, soft_row, unit_row
 
 Number = TypeVar("Number")
 

@@ -9,8 +9,8 @@ from typing import Any
 from reference.certificates.check import RefusedError, Verdict, verdict_of
 from reference.certificates.format import Header, Inner, Row
 from reference.certificates.reading import open_certificate
+from reference.contract.errors import InputError
 from reference.dag import PointedDAG
-from reference.errors import InputError
 from reference.problems.base import MAX_NODES, Problem
 from reference.problems.enumeration import enumerate_dag, enumerate_rewards
 

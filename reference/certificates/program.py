@@ -6,8 +6,8 @@ import subprocess
 from pathlib import Path
 
 from reference.certificates.check import Status, Verdict
-from reference.errors import InputError
-from reference.files import reading
+from reference.contract.errors import InputError
+from reference.contract.files import reading
 
 CHECKER = "pdai-check"
 # The path in a checkout, where the script `build` puts the program.

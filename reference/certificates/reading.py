@@ -16,8 +16,8 @@ from reference.certificates.format import (
     Row,
     Terminal,
 )
-from reference.errors import InputError
-from reference.files import reading
+from reference.contract.errors import InputError
+from reference.contract.files import reading
 
 
 class MalformedError(InputError):

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reference.certificates.collisions import least_gap, probability
-from reference.certificates.importance import Walks
 from reference.certificates.independence import written_out
 from reference.certificates.inputs import VALUES, columns_of, read_rows
 from reference.certificates.state_texts import Outside, OutsideError, StateTexts
-from reference.certificates.walks import LogRewards, Sampler
-from reference.errors import InputError, shown
+from reference.contract.errors import InputError, shown
+from reference.rows.importance import Walks
+from reference.rows.walks import LogRewards, Sampler
 
 NUMBERS = ("log_p_f", "log_p_b", "log_reward")
 COLUMNS = ("terminal", *NUMBERS)

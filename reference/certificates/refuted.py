@@ -38,8 +38,8 @@ from reference.certificates.check import RefusedError, Verdict, verdict_of
 from reference.certificates.format import write_rows
 from reference.certificates.reading import Lines
 from reference.certificates.sampled import BETS, BITS, DIGITS, GRAIN, read_header
-from reference.errors import InputError
-from reference.files import reading
+from reference.contract.errors import InputError
+from reference.contract.files import reading
 
 # Squares of the standard deviations by which the values of an event came too often.
 THRESHOLDS = (0, 4, 16)

@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reference.certificates.betting import LARGEST, Interval, LowerMean, MeanInterval
-from reference.certificates.importance import (
+from reference.certificates.statement import Line
+from reference.contract.errors import InputError
+from reference.rows.importance import (
     Walks,
     effective_size,
     from_below,
@@ -21,9 +23,7 @@ from reference.certificates.importance import (
     pareto_k,
     shortfall,
 )
-from reference.certificates.statement import Line
-from reference.certificates.walks import Sampler
-from reference.errors import InputError
+from reference.rows.walks import Sampler
 
 # Trajectories per block, and in the pilot, which gives the scale of the weights.
 BLOCK, PILOT = 4_096, 4_096

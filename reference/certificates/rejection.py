@@ -14,9 +14,9 @@ import numpy as np
 
 from reference.balance import log_float
 from reference.bounds import residual_spread
-from reference.certificates.walks import Sampler
-from reference.errors import InputError
+from reference.contract.errors import InputError
 from reference.policies import BackwardKernel, ForwardPolicy
+from reference.rows.walks import Sampler
 
 # Trajectories per block, and at most per sample.
 BLOCK, PATIENCE = 4_096, 1_000_000

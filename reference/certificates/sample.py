@@ -8,8 +8,8 @@ import numpy as np
 from reference.certificates.check import RefusedError, check_rows
 from reference.certificates.format import Inner, Row
 from reference.certificates.reading import open_certificate
-from reference.certificates.rows import Bits, place
-from reference.errors import InputError
+from reference.contract.errors import InputError
+from reference.rows.exact import Bits, place
 
 
 class CertifiedSampler:

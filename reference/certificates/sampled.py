@@ -32,8 +32,8 @@ from reference.certificates.betting import Interval
 from reference.certificates.check import RefusedError, Verdict, verdict_of
 from reference.certificates.format import Head, write_rows
 from reference.certificates.reading import Lines
-from reference.errors import InputError
-from reference.files import reading
+from reference.contract.errors import InputError
+from reference.contract.files import reading
 
 # Bets are these over `GRAIN`: from 1.6^-18 on in steps of 1.6 to 1.6^12, then in steps of 16.
 GRAIN = 2**40

@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from reference.certificates.betting import Interval
-from reference.errors import InputError, shown
-from reference.text import html_page, nearest_text
+from reference.contract.errors import InputError, shown
+from reference.contract.text import html_page, nearest_text
 
 # The regimes, by the knowledge of problem and sampler: see docs/certify.md.
 Regime = Literal["E", "Z", "S", "N"]

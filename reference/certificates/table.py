@@ -6,12 +6,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from reference.arguments import checked
 from reference.certificates.check import Walk
 from reference.certificates.format import Claim, Header, Inner, Relation, Row, Terminal, write_rows
 from reference.certificates.problem import state_label
+from reference.contract.arguments import checked
+from reference.contract.errors import InputError, check_choice, check_integer, check_list
 from reference.dag import PointedDAG
-from reference.errors import InputError, check_choice, check_integer, check_list
 from reference.fields.field import RATIONAL
 from reference.lifted import LiftedDAG
 from reference.policies import ForwardPolicy

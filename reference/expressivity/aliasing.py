@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from reference.arguments import check_fields
+from reference.contract.arguments import check_fields
+from reference.contract.errors import InputError
 from reference.dag import PointedDAG
-from reference.errors import InputError
 from reference.fields.field import RATIONAL
 from reference.policies import ForwardPolicy
 

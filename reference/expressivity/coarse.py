@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import singledispatch
 from typing import Any, NamedTuple
 
-from reference.errors import InputError, check_integer, shown
+from reference.contract.errors import InputError, check_integer, shown
 from reference.expressivity.aliasing import TiedPolicies
 from reference.problems import Cell, Problem, enumerate_dag, exact_reward
 from reference.problems.random_walk import Walker

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from reference.errors import InputError, shown
+from reference.contract.errors import InputError, shown
 from reference.lifted import LiftedDAG
 from reference.marginals import path_sums
 from reference.metrics import kl_divergence

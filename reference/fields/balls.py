@@ -19,7 +19,7 @@ from math import ceil, inf, log2
 
 from flint import arb, ctx, fmpq
 
-from reference.errors import InputError, plain, shown
+from reference.contract.errors import InputError, plain, shown
 from reference.fields.field import Field
 
 

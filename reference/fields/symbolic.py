@@ -18,7 +18,14 @@ from sympy import ZZ
 from sympy.polys.fields import FracElement
 from sympy.polys.fields import field as fraction_field
 
-from reference.errors import InputError, TooLargeError, check_integer, check_type, plain, shown
+from reference.contract.errors import (
+    InputError,
+    TooLargeError,
+    check_integer,
+    check_type,
+    plain,
+    shown,
+)
 from reference.fields.field import RATIONAL, FunctionField
 
 # Fraction arithmetic takes 45 s for the flows of the complete DAG with 8 states (27 edges, 22

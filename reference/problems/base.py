@@ -8,7 +8,7 @@ from functools import cached_property
 from types import FunctionType, MappingProxyType
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
-from reference.errors import (
+from reference.contract.errors import (
     InputError,
     check_integer,
     shown,

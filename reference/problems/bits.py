@@ -11,7 +11,7 @@ from typing import Self
 
 import numpy as np
 
-from reference.errors import (
+from reference.contract.errors import (
     InputError,
     TooLargeError,
     check_choice,
@@ -19,9 +19,9 @@ from reference.errors import (
     check_sequence,
     shown,
 )
+from reference.posterior.columns import Ints
 from reference.problems.base import Setup, count_words, dyadic
 from reference.problems.closed_form import Summed, seeded
-from reference.problems.columns import Ints
 from reference.problems.sequences import Build, Strings
 
 # The words that make up modes (Malkin et al., 2022).

@@ -11,9 +11,9 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkabl
 
 import numpy as np
 
-from reference.errors import InputError, check_integer, check_seed, shown
+from reference.contract.errors import InputError, check_integer, check_seed, shown
+from reference.contract.user_code import called
 from reference.fields.field import gamma
-from reference.user_code import called
 
 S = TypeVar("S", bound=Hashable)
 S_co = TypeVar("S_co", bound=Hashable, covariant=True)

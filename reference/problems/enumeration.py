@@ -15,9 +15,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from reference.arguments import checked
-from reference.dag import PointedDAG, check_distinct, numbered_dag
-from reference.errors import (
+from reference.contract.arguments import checked
+from reference.contract.errors import (
     InputError,
     TooLargeError,
     check_hashable,
@@ -26,9 +25,8 @@ from reference.errors import (
     plain,
     shown,
 )
-from reference.files import memory_in_use, memory_of_machine
-from reference.problems.base import MAX_LOG_REWARD, MAX_NODES, Problem
-from reference.user_code import (
+from reference.contract.files import memory_in_use, memory_of_machine
+from reference.contract.user_code import (
     ASKED_AGAIN,
     Asked,
     Float64,
@@ -39,6 +37,8 @@ from reference.user_code import (
     exact,
     same_states,
 )
+from reference.dag import PointedDAG, check_distinct, numbered_dag
+from reference.problems.base import MAX_LOG_REWARD, MAX_NODES, Problem
 
 S = TypeVar("S", bound=Hashable)
 

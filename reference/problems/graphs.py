@@ -7,8 +7,15 @@ from functools import cached_property
 from itertools import product
 from typing import Literal, NamedTuple, Self
 
-from reference.arguments import check_fields
-from reference.errors import InputError, check_integer, check_list, check_type, plain, shown
+from reference.contract.arguments import check_fields
+from reference.contract.errors import (
+    InputError,
+    check_integer,
+    check_list,
+    check_type,
+    plain,
+    shown,
+)
 from reference.problems.base import Setup, dyadic
 from reference.problems.closed_form import FiniteLaw, Listed
 from reference.problems.enumeration import enumerate_dag, positive_reward

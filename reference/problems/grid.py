@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import product
 from typing import Literal, NamedTuple, Self
 
-from reference.errors import InputError, check_choice, check_integer
+from reference.contract.errors import InputError, check_choice, check_integer
 from reference.problems.base import Order, Setup, set_last
 from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded
 

@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 import numpy as np
 
-from reference.errors import InputError, check_integer, check_list, check_sequence
+from reference.contract.errors import InputError, check_integer, check_list, check_sequence
 from reference.problems.base import Setup, dyadic
 from reference.problems.closed_form import FiniteLaw, Listed, seeded_arrays
 from reference.problems.enumeration import positive_reward

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import product
 from typing import Literal, NamedTuple, Self
 
-from reference.errors import InputError, TooLargeError, check_choice, check_integer
+from reference.contract.errors import InputError, TooLargeError, check_choice, check_integer
 from reference.problems.base import MAX_NODES, Setup, dyadic
 from reference.problems.closed_form import FiniteLaw, Listed
 from reference.problems.enumeration import positive_reward

@@ -10,7 +10,7 @@ from numbers import Real
 from sys import float_info
 from typing import Any, Literal, Self
 
-from reference.errors import (
+from reference.contract.errors import (
     InputError,
     check_choice,
     check_integer,

@@ -8,7 +8,7 @@ from functools import cached_property
 from random import Random
 from typing import NamedTuple, Self
 
-from reference.errors import (
+from reference.contract.errors import (
     InputError,
     check_choice,
     check_integer,

@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from reference.errors import InputError, check_integer, check_type, shown
-from reference.files import load_arrays
+from reference.contract.errors import InputError, check_integer, check_type, shown
+from reference.contract.files import load_arrays
 from reference.problems.base import Setup, count_words
 from reference.problems.closed_form import FiniteLaw, Listed
 from reference.problems.sequences import Build, Sequences

@@ -7,7 +7,7 @@ from typing import get_args
 
 from reference import RATIONAL, ForwardPolicy, PointedDAG
 from reference.certificates import Claim, Relation
-from reference.errors import InputError
+from reference.contract.errors import InputError
 from reference.marginals import marginal_by_trajectories
 from reference.metrics import normalize, total_variation
 

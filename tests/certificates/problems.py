@@ -11,12 +11,12 @@ import numpy as np
 
 import pdai
 from reference import BackwardPolicy, enumerate_dag, enumerate_rewards, forward_from_backward
-from reference.certificates.importance import Walks
 from reference.certificates.regimes import PILOT
 from reference.certificates.statement import Certificate
-from reference.certificates.walks import Sampler
 from reference.fields.field import RATIONAL
 from reference.problems import Grid
+from reference.rows.importance import Walks
+from reference.rows.walks import Sampler
 
 Policy = Callable[[Any], Any]
 

@@ -168,7 +168,7 @@ def test_rewards_of_the_library_alone_widen_the_interval() -> None:
 
 @pytest.mark.catches(
     "The reward of another library is not compared with that of the problem.",
-    "reference/certificates/walks.py",
+    "reference/rows/walks.py",
     "if not abs(own.value - given) <= tolerance:",
     "if False:",
 )

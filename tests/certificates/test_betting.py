@@ -16,14 +16,6 @@ from reference.bounds import residual_spread
 from reference.certificates.bare import _Events, against_law, against_samples, bound_by_events, cuts
 from reference.certificates.betting import BETS, Interval, LowerMean, MeanInterval, log_capital
 from reference.certificates.collisions import collision_bound, split
-from reference.certificates.features import FeatureMeans
-from reference.certificates.importance import (
-    effective_size,
-    from_below,
-    log_mean,
-    pareto_k,
-    shortfall,
-)
 from reference.certificates.partition import bound_partition
 from reference.certificates.policies import BackwardRows, ForwardRows
 from reference.certificates.regimes import (
@@ -37,8 +29,16 @@ from reference.certificates.regimes import (
     with_target,
 )
 from reference.certificates.statement import Certificate
-from reference.certificates.walks import Walker
 from reference.problems.closed_form import Enclosure
+from reference.rows.features import FeatureMeans
+from reference.rows.importance import (
+    effective_size,
+    from_below,
+    log_mean,
+    pareto_k,
+    shortfall,
+)
+from reference.rows.walks import Walker
 from tests.certificates.problems import Fork, Words, certify_lines, fair_ends, half, other
 from tests.refusals import refused
 
@@ -318,13 +318,13 @@ def test_estimates_that_cannot_be_had_are_left_out(weights: list[float]) -> None
 
 @pytest.mark.catches(
     "What rounding may have done narrows the variable instead of widening it.",
-    "reference/certificates/importance.py",
+    "reference/rows/importance.py",
     "for sign in (1, -1))",
     "for sign in (-1, 1))",
 )
 @pytest.mark.catches(
     "What rounding may have done is added to a variable that is bounded from below.",
-    "reference/certificates/importance.py",
+    "reference/rows/importance.py",
     "np.exp(log_values - error)",
     "np.exp(log_values + error)",
 )
@@ -406,19 +406,19 @@ def test_an_event_is_measured_on_the_half_that_did_not_choose_it(against: Any, t
 
 @pytest.mark.catches(
     "The expectation under the target is given the interval of that under the sampler.",
-    "reference/certificates/features.py",
+    "reference/rows/features.py",
     "Interval(max(0.0, low - tv.high), min(1.0, high + tv.high))",
     "Interval(low, high)",
 )
 @pytest.mark.catches(
     "The upper end of an expectation is widened by the lower end of TV.",
-    "reference/certificates/features.py",
+    "reference/rows/features.py",
     "min(1.0, high + tv.high)",
     "min(1.0, high + tv.low)",
 )
 @pytest.mark.catches(
     "An expectation takes the whole level beside that of TV.",
-    "reference/certificates/features.py",
+    "reference/rows/features.py",
     "low, high = mean.interval(level / 2)",
     "low, high = mean.interval(level)",
 )
@@ -434,7 +434,7 @@ def test_an_expectation_takes_half_of_the_level_and_the_upper_end_of_tv(scale: f
 
 @pytest.mark.catches(
     "After p_B was learned, trajectories are drawn with the same seed whatever was asked.",
-    "reference/certificates/walks.py",
+    "reference/rows/walks.py",
     "        other.rng = self.rng\n",
     "",
 )

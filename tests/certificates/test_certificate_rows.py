@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reference.certificates.rows import (
+from reference.fields.balls import BALL, enclose, precision
+from reference.problems.closed_form import Enclosure
+from reference.rows.exact import (
     choose,
     choose_all,
     closed_rows,
@@ -17,9 +19,7 @@ from reference.certificates.rows import (
     soft_rows,
     unit_row,
 )
-from reference.certificates.sums import ExactPath, PathSums
-from reference.fields.balls import BALL, enclose, precision
-from reference.problems.closed_form import Enclosure
+from reference.rows.sums import ExactPath, PathSums
 from tests.refusals import refuses
 
 
@@ -114,7 +114,7 @@ def test_the_soft_max_of_a_batch_is_that_of_each_row() -> None:
 
 @pytest.mark.catches(
     "The margin of a path forgets that the largest entry is one minus many others.",
-    "reference/certificates/sums.py",
+    "reference/rows/sums.py",
     "3 * width",
     "2",
     only="1-3000",
@@ -162,7 +162,7 @@ def add_as_numpy(row: list[tuple[float, int]], sums: list[int]) -> tuple[float, 
 
 @pytest.mark.catches(
     "The margin of a row is too small for the worst order of its roundings.",
-    "reference/certificates/sums.py",
+    "reference/rows/sums.py",
     "3 * width",
     "2 * width",
 )

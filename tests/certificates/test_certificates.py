@@ -32,10 +32,10 @@ from reference.certificates import (
     write_rows,
 )
 from reference.certificates.check import Walk
-from reference.certificates.rows import place
-from reference.errors import InputError
+from reference.contract.errors import InputError
 from reference.fields.field import FLOAT64
 from reference.problems import Grid, Sets, TableSequences
+from reference.rows.exact import place
 from tests.certificates.corruptions import (
     FOREIGN,
     FOREIGN_HISTORIES,
@@ -307,7 +307,7 @@ def test_memory_follows_the_width_of_the_graph(path: Path) -> None:
 
 @pytest.mark.catches(
     "A child is taken while another one's share is still within reach.",
-    "reference/certificates/rows.py",
+    "reference/rows/exact.py",
     "last = bisect_left(sums, -(-(low + 1) * denominator >> taken))",
     "last = bisect_left(sums, (low + 1) * denominator >> taken)",
 )

@@ -19,11 +19,11 @@ from reference.certificates import check_certificate, confirm_problem, policies,
 from reference.certificates.betting import Interval
 from reference.certificates.policies import BackwardRows, ForwardRows
 from reference.certificates.statement import Line, small
-from reference.certificates.walks import Walker
+from reference.contract.text import number_text
 from reference.fields.field import RATIONAL
 from reference.policies import BackwardPolicy
 from reference.problems import Grid
-from reference.text import number_text
+from reference.rows.walks import Walker
 from tests.certificates.problems import DAG, ENDS, GRID, Fork, Words, balanced, half, noisy, other
 
 WEIGHTS = np.random.default_rng(0).random((3, 3, 3))
@@ -326,7 +326,7 @@ def test_learning_p_b_ends_with_the_seconds() -> None:
 
 @pytest.mark.catches(
     "The learned p_B counts children of parents for parents of children.",
-    "reference/certificates/walks.py",
+    "reference/rows/walks.py",
     "counts[after][before] += 1",
     "counts[before][after] += 1",
     by="refusal",
@@ -423,7 +423,7 @@ INPUTS: dict[str, tuple[Any, dict[str, Any], str, Any]] = {
 
 @pytest.mark.catches(
     "A number that was a float is taken for a rational one.",
-    "reference/user_code.py",
+    "reference/contract/user_code.py",
     "return Float64(*map(int, number.as_integer_ratio()))",
     "return Fraction(*map(int, number.as_integer_ratio()))",
     only="float weights",

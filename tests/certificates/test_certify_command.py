@@ -18,7 +18,7 @@ from pdai.show.sample_tables import sample_table
 from reference.bounds import tv_bound
 from reference.certificates.betting import BETS
 from reference.certificates.statement import FLOAT_INPUT
-from reference.errors import printable
+from reference.contract.errors import printable
 from tests.certificates.problems import ENDS
 from tests.command_lines import answer
 

@@ -23,12 +23,12 @@ from pdai.certifying.options import CertifyOptions
 from pdai.certifying.target import log_z_interval
 from reference import InputError, TooLargeError
 from reference.certificates.betting import Interval
-from reference.certificates.importance import Walks
-from reference.certificates.walks import Sampler
-from reference.inspection import inspect_problem
-from reference.loading import load_object
+from reference.contract.loading import load_object
+from reference.contract.user_code import called, exact, number_or_infinite, same_states
+from reference.looking.inspection import inspect_problem
 from reference.problems import enumerate_dag, enumeration
-from reference.user_code import called, exact, number_or_infinite, same_states
+from reference.rows.importance import Walks
+from reference.rows.walks import Sampler
 from tests.certificates.problems import Words, drawn, half, noisy, other
 from tests.made_up_runs import two_runs
 from tests.refusals import refused, refuses
@@ -478,7 +478,7 @@ class _Held:
 
 @pytest.mark.catches(
     "What a user's function answers the second time is not compared with the first time.",
-    "reference/user_code.py",
+    "reference/contract/user_code.py",
     "if not self._same(first, again):",
     "if False:",
 )

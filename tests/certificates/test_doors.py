@@ -363,7 +363,7 @@ def test_values_that_stand_out_are_shown_with_intervals_that_hold_together() -> 
 
 @pytest.mark.catches(
     "The intervals of features do not share their level.",
-    "reference/certificates/features.py",
+    "reference/rows/features.py",
     "mean.interval(level / len(names))",
     "mean.interval(level)",
 )
@@ -486,7 +486,7 @@ test_wrong_samples_are_refused = refuses(
     (
         SimpleNamespace(draw=lambda count: Fork().draw(count)),
         {"law": FAIR, "samples": 5},
-        r"draw\(5\) gives Walks, .* derive the class from reference\.certificates\.walks\.Sampler",
+        r"draw\(5\) gives Walks, .* derive the class from reference\.rows\.walks\.Sampler",
     ),
     (["x", "a"], {"law": FAIR}, "1 of 2 samples are not in the target, such as 'x'"),
     ([], {"law": FAIR}, "0 samples are given, but at least two are needed"),

@@ -13,7 +13,8 @@ import pdai
 from examples.many_regressors import Regression
 from reference import InputError
 from reference.certificates.partition import bound_partition
-from reference.problems import Grid, Ising, VariableSelection
+from reference.posterior import VariableSelection
+from reference.problems import Grid, Ising
 from reference.problems.ising import Spins
 from tests.certificates.problems import half
 from tests.refusals import refused

@@ -9,9 +9,9 @@ import pytest
 import pdai
 from reference import enumerate_dag, enumerate_rewards
 from reference.certificates.betting import Interval
-from reference.problems import StructureLearning, VariableSelection
-from reference.problems.networks import edge_indicators
-from reference.problems.selections import inclusion_indicators
+from reference.posterior import StructureLearning, VariableSelection
+from reference.posterior.networks import edge_indicators
+from reference.posterior.selections import inclusion_indicators
 from tests.certificates.problems import balanced, uniform
 
 SMALL: tuple[Any, ...] = (StructureLearning.minimal(), VariableSelection.minimal())

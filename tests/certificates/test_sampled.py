@@ -16,9 +16,9 @@ from pdai.certifying.proofs import bare_proof
 from reference.certificates import Sample, check_bare, check_samples, write_bare, write_samples
 from reference.certificates.betting import Interval
 from reference.certificates.refuted import OTHER, BareHeader, open_bare
-from reference.certificates.rows import exact_entry, exact_row
 from reference.certificates.sampled import BETS, GRAIN, Values, capital, open_samples
-from reference.errors import InputError
+from reference.contract.errors import InputError
+from reference.rows.exact import exact_entry, exact_row
 from tests.certificates.mutants import CHECKER
 from tests.certificates.problems import GRID, Fork, Words, half, stopping
 from tests.certificates.samples import (
@@ -192,7 +192,7 @@ def test_regime_z_writes_the_interval_it_reports(path: Path, policy: Any, proble
 
 @pytest.mark.catches(
     "The largest entry of a row stands in a certificate as its float.",
-    "reference/certificates/rows.py",
+    "reference/rows/exact.py",
     "if place != row.index(max(row)):",
     "if True:",
 )

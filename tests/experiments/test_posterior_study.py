@@ -25,8 +25,8 @@ from pdai.experiments.results import load, wanted
 from pdai.experiments.running import reproduce
 from pdai.experiments.tables import costs
 from pdai.experiments.trainings import placed, shortened
-from reference.problems import StructureLearning
-from reference.problems.networks import Network
+from reference.posterior import StructureLearning
+from reference.posterior.networks import Network
 
 CONFIG = configure("structure", nodes=3, rows=20)
 

@@ -22,7 +22,7 @@ from fast.environments import (
     load_environment,
     make_environment,
 )
-from reference.errors import InputError
+from reference.contract.errors import InputError
 from reference.problems import Grid, Lines
 from tests.refusals import refuses
 

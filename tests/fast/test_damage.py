@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reference.errors import InputError
+from reference.contract.errors import InputError
 from reference.problems import TableSequences
 from tests.fast.readers import ANSWERS
 from tests.made_up_runs import two_runs

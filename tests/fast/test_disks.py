@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 
 import fast.runs.display
-import reference.files
+import reference.contract.files
 from fast.runs.display import slow
 from fast.runs.files import alone_in, new_folder
 from fast.runs.job import resume
 from fast.runs.records import SEAL, SEALED
 from pdai.show.plotting import plot_runs
 from pdai.show.progress import QUIET
-from reference.errors import InputError
-from reference.files import load_arrays, read_file, replace_file
+from reference.contract.errors import InputError
+from reference.contract.files import load_arrays, read_file, replace_file
 from tests.command_lines import answer
 from tests.fast.readers import unfinished
 
@@ -32,7 +32,7 @@ def full(*_: Any) -> None:
 def test_a_disk_that_fills_at_the_plot_leaves_a_finished_run(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    written = reference.files.os.fsync
+    written = reference.contract.files.os.fsync
     (run / "plot.png").unlink()
 
     def almost_full(descriptor: int) -> None:
@@ -40,7 +40,7 @@ def test_a_disk_that_fills_at_the_plot_leaves_a_finished_run(
         full() if "plot.png" in path else written(descriptor)
 
     with monkeypatch.context() as patched:
-        patched.setattr(reference.files.os, "fsync", almost_full)
+        patched.setattr(reference.contract.files.os, "fsync", almost_full)
         _, report = resume(unfinished(run), display=QUIET)
     assert report.learned
     assert {path.name for path in run.iterdir()} == {*SEALED, SEAL}
@@ -70,7 +70,7 @@ def test_errors_of_the_system_name_the_file_and_what_to_do(
         raise OSError(number, os.strerror(number))
 
     (tmp_path / "file").write_bytes(b"old")
-    monkeypatch.setattr(reference.files.os, "fsync", refuse)
+    monkeypatch.setattr(reference.contract.files.os, "fsync", refuse)
     with pytest.raises(
         InputError, match=rf"file' cannot be written \({os.strerror(number)}.*{advice}"
     ):
@@ -83,7 +83,7 @@ def test_a_folder_is_written_down_after_a_file_is_renamed(
 ) -> None:
     synced: list[str] = []
     monkeypatch.setattr(
-        reference.files.os,
+        reference.contract.files.os,
         "fsync",
         lambda descriptor: synced.append(os.readlink(f"/proc/self/fd/{descriptor}")),
     )
@@ -124,7 +124,7 @@ def test_archives_that_claim_more_than_they_hold_are_refused(
             load_arrays(archive(shape, bytes(16)), "x")
     bomb = archive("(2,)", bytes(16) + bytes(2**24))
     assert bomb.stat().st_size < 2**15
-    monkeypatch.setattr(reference.files, "memory_of_machine", lambda: 2**26)
+    monkeypatch.setattr(reference.contract.files, "memory_of_machine", lambda: 2**26)
     with pytest.raises(ValueError, match="'x' would have 16,777,"):
         load_arrays(bomb, "x")
 

@@ -27,7 +27,7 @@ from fast.checking.instances import (
 from fast.checking.loss import LossReport, check_loss
 from fast.checking.tabular_policy import balanced_sampler
 from reference import History
-from reference.errors import InputError
+from reference.contract.errors import InputError
 from tests.fast.test_check_loss import certain
 
 pytestmark = pytest.mark.long

@@ -15,7 +15,7 @@ from fast.runs.files import alone_in, new_folder
 from fast.runs.folder import row_of_seed
 from fast.training.compose import configure
 from reference import InputError
-from reference.files import replace_file
+from reference.contract.files import replace_file
 
 ROOT = Path(__file__).parents[2]
 

@@ -32,7 +32,7 @@ from pdai.distributed.experiment import proceed
 from pdai.distributed.plan import Distributed
 from pdai.show.plotting import plot_runs
 from pdai.show.progress import QUIET
-from reference.errors import InputError
+from reference.contract.errors import InputError
 from tests.command_lines import answer, parameters
 from tests.fast.readers import ANSWERS, LOADED, LOOKS, unfinished
 from tests.made_up_runs import tiny_run

@@ -30,7 +30,7 @@ from fast.runs.job import resume
 from fast.runs.records import read_json, read_metrics, write_json
 from fast.training.build import make_policy
 from fast.training.compose import configure, from_json, to_json
-from reference.errors import InputError
+from reference.contract.errors import InputError
 from reference.problems import Lines
 from tests.command_lines import parameters
 from tests.refusals import refused, refuses

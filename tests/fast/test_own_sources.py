@@ -19,8 +19,8 @@ from pdai.certifying.options import CertifyOptions
 from pdai.certifying.runs import RunSource
 from pdai.run import Run
 from pdai.show.plotting import figure_of
-from reference.errors import InputError
-from reference.loading import as_problem
+from reference.contract.errors import InputError
+from reference.contract.loading import as_problem
 from tests.command_lines import answer
 from tests.made_up_runs import tiny_run
 from tests.users.project import EDITS, OWN, TINY, Project

@@ -19,7 +19,7 @@ from fast.laws.enumeration import enumerate_environment
 from fast.runs.frozen import load_policy
 from fast.runs.job import load_run, resume, train
 from fast.training.compose import configure
-from reference.errors import InputError, TooLargeError
+from reference.contract.errors import InputError, TooLargeError
 from reference.problems import Grid
 from tests.command_lines import python
 from tests.refusals import refuses

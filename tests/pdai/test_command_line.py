@@ -26,7 +26,7 @@ from pdai.cli import GREETING
 from pdai.commands.look import Check, Inspect
 from pdai.parsing import COMMANDS, load_command
 from reference import InputError
-from reference.errors import TRAIN
+from reference.contract.errors import TRAIN
 from tests.command_lines import ROOT, answer, command, environment, python, understand
 
 GREETED = re.findall(r"^  (pdai .*?)  ", GREETING, re.MULTILINE)
@@ -385,7 +385,7 @@ def test_what_is_missing_is_named_in_python(monkeypatch: pytest.MonkeyPatch) -> 
     # A module of another name is no part of an extra.
     with pytest.raises(ModuleNotFoundError, match=r"pdai\.front"):
         _ = pdai.train
-    monkeypatch.setattr("reference.errors.TRAIN", {*TRAIN, "pdai"})
+    monkeypatch.setattr("reference.contract.errors.TRAIN", {*TRAIN, "pdai"})
     with pytest.raises(InputError, match=r"this needs pdai.*pip install .* -e '\.\[train\]'"):
         _ = pdai.train
 

@@ -15,22 +15,14 @@ import pdai
 from fast.tasks import StructureTask, VariablesTask
 from fast.training.compose import configure, from_json, to_json
 from pdai.answers import table_from
-from reference.errors import TooLargeError
-from reference.problems import (
-    EdgeAddition,
-    HardCore,
-    HyperGPrior,
-    Sequences,
-    StructureLearning,
-    VariableSelection,
-    ZellnerPrior,
-    enumerate_dag,
-)
-from reference.problems.columns import read_table, standard_columns
-from reference.problems.dag_limits import check_affordable, cost, dag_count
-from reference.problems.presets import MINIMAL
-from reference.problems.random_networks import random_network
+from reference.contract.errors import TooLargeError
+from reference.posterior import HyperGPrior, StructureLearning, VariableSelection, ZellnerPrior
+from reference.posterior.columns import read_table, standard_columns
+from reference.posterior.dag_limits import check_affordable, cost, dag_count
+from reference.posterior.random_networks import random_network
+from reference.problems import EdgeAddition, HardCore, Sequences, enumerate_dag
 from tests.refusals import refused, refuses, whole
+from verify.lib.presets import MINIMAL
 
 DATA = np.random.default_rng(0).normal(size=(20, 3))
 SCORES = np.zeros((3, 8))
@@ -414,7 +406,7 @@ def test_codes_are_cut_unless_they_are_declared() -> None:
 
 @pytest.mark.catches(
     "Numbers are cut at quantiles of the different values, and not of the rows.",
-    "reference/problems/columns.py",
+    "reference/posterior/columns.py",
     "abs(bins * ends[i] - k * len(column))",
     "abs(bins * (i + 1) - k * len(values))",
 )

@@ -26,7 +26,7 @@ from fast.training.compose import configure
 from pdai.show.plotting import figure_of
 from pdai.show.progress import QUIET
 from pdai.show.tables import expectations_table
-from reference.problems import HyperGPrior, VariableSelection
+from reference.posterior import HyperGPrior, VariableSelection
 from tests.command_lines import answer
 from tests.refusals import refused
 

@@ -38,13 +38,14 @@ from pdai.show.stored import loss_label
 from pdai.show.tables import expectations_table, report_table
 from reference import pointed_dag
 from reference.certificates.exact import ExactLaw, law_beside_target
+from reference.contract.errors import TooLargeError
 from reference.dag import PointedDAG
-from reference.errors import TooLargeError
-from reference.inspection import inspect_problem
+from reference.looking.inspection import inspect_problem
 from reference.metrics import Estimate
-from reference.problems import Grid, Lines, StructureLearning, enumerate_dag
-from reference.problems.presets import MINIMAL
+from reference.posterior import StructureLearning
+from reference.problems import Grid, Lines, enumerate_dag
 from tests import made_up_runs
+from verify.lib.presets import MINIMAL
 
 
 def printed(table: Any) -> str:
@@ -463,7 +464,7 @@ def test_a_picture_names_folders_where_networks_do_not_tell_runs_apart(
 
 @pytest.mark.catches(
     "A child that goes on in the same way, with an equal reward, is taken for a stop.",
-    "reference/inspection.py",
+    "reference/looking/inspection.py",
     "if rewards[x] == own and not goes_on(label, dag.labels[x])",
     "if rewards[x] == own",
 )

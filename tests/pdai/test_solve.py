@@ -24,21 +24,22 @@ from pdai.show.stored import Stored
 from pdai.solving.hints import exact_beside, hint_at_exact
 from pdai.solving.solve import solve
 from pdai.solving.solved import Solved
-from reference import gamma, loading
-from reference.certificates.rows import exact_row
-from reference.errors import InputError, TooLargeError
-from reference.exact_flows import Backward, ExactFlows, GraphArrays, Scaled
+from reference import gamma
+from reference.contract import loading
+from reference.contract.errors import InputError, TooLargeError
+from reference.contract.loading import name_of
 from reference.fields.field import RATIONAL
-from reference.loading import name_of
 from reference.marginals import marginal
 from reference.metrics import normalize, total_variation
 from reference.policies import BackwardPolicy, ForwardPolicy
+from reference.posterior.networks import Network
 from reference.problems import HardCore
 from reference.problems.closed_form import Enclosure
 from reference.problems.enumeration import enumerate_dag, enumerate_rewards
 from reference.problems.grid import Cell
-from reference.problems.networks import Network
 from reference.problems.sets import Items, Sets
+from reference.rows.exact import exact_row
+from reference.rows.flows import Backward, ExactFlows, GraphArrays, Scaled
 from reference.solve import forward_from_backward
 from tests.certificates.problems import other
 from tests.command_lines import ROOT, answer, python
@@ -214,7 +215,7 @@ def test_a_folder_has_its_own_copy_of_an_alignment(tmp_path: Path) -> None:
 
 @pytest.mark.catches(
     "The bound of TV has the roundings of one step, however deep the graph is.",
-    "reference/exact_flows.py",
+    "reference/rows/flows.py",
     "roundings = steps * (3 * most",
     "roundings = (3 * most",
     only="bits-uniform",

@@ -44,15 +44,9 @@ from benchmarks.time_to_tv import (
 )
 from fast.laws.enumeration import enumerate_environment
 from fast.laws.terminal_law import uniform_law
-from reference.errors import InputError
-from reference.problems import (
-    Cell,
-    Grid,
-    Network,
-    StructureLearning,
-    enumerate_dag,
-    enumerate_rewards,
-)
+from reference.contract.errors import InputError
+from reference.posterior import Network, StructureLearning
+from reference.problems import Cell, Grid, enumerate_dag, enumerate_rewards
 from tests.certificates.problems import GRID
 from tests.certificates.test_adapters import ForeignGrid, foreign
 from tests.project.test_layering import REFUSING

@@ -57,14 +57,14 @@ OPENERS = re.compile(
 )
 # The module of files; a lock on a folder; the null device, for a standard output that is closed.
 MAY_OPEN = {
-    "reference/files.py": None,
+    "reference/contract/files.py": None,
     "fast/runs/files.py": {"os.open"},
     "pdai/cli.py": {"os.open"},
 }
 
 
 def openers(tree: ast.AST) -> set[str]:
-    """The calls that open, read or write a file, other than by `reference.files`."""
+    """The calls that open, read or write a file, other than by `reference.contract.files`."""
     calls = {ast.unparse(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}
     return {call for call in calls if OPENERS.fullmatch(call)}
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pdai
-from reference.errors import InputError
+from reference.contract.errors import InputError
 
 LETTERS = "ab"
 AGAIN = r"and asked again .*the same question"
@@ -48,7 +48,7 @@ class Recurrent:
 
 @pytest.mark.catches(
     "The first hundred answers are not asked for again.",
-    "reference/user_code.py",
+    "reference/contract/user_code.py",
     "for question, first in reversed(self._first):",
     "for question, first in ():",
 )

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pdai
-from reference.errors import InputError
+from reference.contract.errors import InputError
 from tests.nearly_right import ROUNDING, World, exponentials
 
 INTEGERS: list[Any] = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32]
@@ -54,7 +54,7 @@ def numbers(draw: Any) -> tuple[Any, Fraction]:
 
 @pytest.mark.catches(
     "A rational is read as the float that is nearest to it.",
-    "reference/user_code.py",
+    "reference/contract/user_code.py",
     "return Fraction(int(number.numerator), int(number.denominator))",
     "return Fraction(float(number))",
 )
@@ -83,7 +83,7 @@ def test_log_rewards_from_far_below_to_far_above_are_what_they_are(world: World,
 
 @pytest.mark.catches(
     "A truth value is read as a number.",
-    "reference/user_code.py",
+    "reference/contract/user_code.py",
     "if isinstance(number, Rational) and not isinstance(number, bool | Float64):",
     "if isinstance(number, Rational) and not isinstance(number, Float64):",
 )

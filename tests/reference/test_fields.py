@@ -32,11 +32,11 @@ from reference import (
 )
 from reference.balance import log_float
 from reference.certificates.listed import ListedLaw
-from reference.certificates.walks import LogRewards
 from reference.fields.balls import PrecisionError, enclose, precision
-from reference.inspection import inspect_problem
+from reference.looking.inspection import inspect_problem
 from reference.problems.base import MAX_LOG_REWARD
 from reference.problems.enumeration import exponential
+from reference.rows.walks import LogRewards
 from verify.lib.named_dags import DIAMOND
 from verify.lib.small_scope import lifts, pointed_dags
 from verify.lib.symbolic_scope import backward_and_rewards

@@ -20,18 +20,18 @@ from scipy.stats import multivariate_t
 import pdai
 from pdai.answers import GraphAnswer, SelectionAnswer, table_from
 from pdai.cli import main
-from reference.problems import HyperGPrior, StructureLearning, VariableSelection, ZellnerPrior
-from reference.problems.best_graphs import best_graph, best_within
-from reference.problems.columns import standard_columns
-from reference.problems.dag_floats import DagFloats, sum_error
-from reference.problems.dag_sums import DagSums
-from reference.problems.dyadic_weights import dyadic_exponentials, dyadic_weights
-from reference.problems.graph_posterior import GraphPosterior
-from reference.problems.network_scores import bdeu_scores, bge_scores
-from reference.problems.networks import Network, all_ancestors
-from reference.problems.random_networks import GraphLaw, random_network
-from reference.problems.regression_priors import residual_sums
-from reference.problems.selections import Selection
+from reference.posterior import HyperGPrior, StructureLearning, VariableSelection, ZellnerPrior
+from reference.posterior.best_graphs import best_graph, best_within
+from reference.posterior.columns import standard_columns
+from reference.posterior.dag_floats import DagFloats, sum_error
+from reference.posterior.dag_sums import DagSums
+from reference.posterior.dyadic_weights import dyadic_exponentials, dyadic_weights
+from reference.posterior.graph_posterior import GraphPosterior
+from reference.posterior.network_scores import bdeu_scores, bge_scores
+from reference.posterior.networks import Network, all_ancestors
+from reference.posterior.random_networks import GraphLaw, random_network
+from reference.posterior.regression_priors import residual_sums
+from reference.posterior.selections import Selection
 from tests.refusals import refused
 from verify.lib.all_dags import Parents, all_dags, families, is_acyclic, random_weights, weighted
 
@@ -115,7 +115,7 @@ def test_rules_of_edges_condition_the_law_on_the_graphs_that_keep_to_them(tmp_pa
 
 @pytest.mark.catches(
     "One of the required parents of a node suffices.",
-    "reference/problems/edge_rules.py",
+    "reference/posterior/edge_rules.py",
     "(masks & needed == needed)",
     "((masks & needed != 0) | (needed == 0))",
 )
@@ -128,7 +128,7 @@ def test_a_node_has_all_its_required_parents() -> None:
 
 @pytest.mark.catches(
     "The expected number of edges counts paths.",
-    "reference/problems/graph_posterior.py",
+    "reference/posterior/graph_posterior.py",
     "math.fsum(self.edges.flat)",
     "math.fsum(self.ancestors.flat) - self.nodes",
 )
@@ -161,7 +161,7 @@ def dirichlet(rows: list[str], sizes: list[int], v: int, mask: int) -> Fraction:
 
 @pytest.mark.catches(
     "Levels that no row has are not counted.",
-    "reference/problems/columns.py",
+    "reference/posterior/columns.py",
     "column += max(0, len(declared.get(name, ())) - 1 - column.max())",
     "column += 0",
 )
@@ -548,7 +548,7 @@ def test_g_prior_is_the_marginal_likelihood_of_the_regression() -> None:
 
 @pytest.mark.catches(
     "The hyper-g factor of variables that explain nothing has the exponent of one more.",
-    "reference/problems/regression_priors.py",
+    "reference/posterior/regression_priors.py",
     "np.log(sizes + self.a - 2)",
     "np.log(sizes + self.a - 1)",
 )

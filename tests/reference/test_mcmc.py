@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from reference.mcmc import (
+from reference.posterior import StructureLearning
+from reference.posterior.mcmc import (
     GraphTarget,
     OrderTarget,
     Parents,
@@ -19,8 +20,7 @@ from reference.mcmc import (
     linear_extensions,
     parts,
 )
-from reference.problems import StructureLearning
-from reference.problems.networks import all_ancestors
+from reference.posterior.networks import all_ancestors
 from verify.lib.all_dags import all_dags, is_acyclic
 
 PROBLEMS = {

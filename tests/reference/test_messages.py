@@ -51,8 +51,9 @@ from reference.bounds import kl_bound, residual_spread, tv_bound, tv_bound_from_
 from reference.expressivity.aliasing import TiedPolicies
 from reference.expressivity.memory import aliasing_kl, memory_kl
 from reference.fields.balls import precision
+from reference.looking.networks import from_networkx
+from reference.looking.show import draw
 from reference.metrics import fcs_estimate, fcs_under
-from reference.networks import from_networkx
 from reference.problems import (
     BitSequences,
     EdgeAddition,
@@ -72,7 +73,6 @@ from reference.problems import (
 )
 from reference.problems.closed_form import closed_form
 from reference.problems.graphs import Graph, graph
-from reference.show import draw
 from tests.refusals import refused, refuses, whole
 from verify.lib.named_dags import DIAMOND, FORK
 from verify.lib.symbolic_scope import backward_and_rewards

@@ -33,6 +33,7 @@ from reference import (
     total_variation,
 )
 from reference.fields.balls import enclose, precision
+from reference.posterior import Network, Selection
 from reference.problems import (
     BitSequences,
     Cell,
@@ -40,10 +41,8 @@ from reference.problems import (
     Ising,
     LazyRandomWalk,
     Lines,
-    Network,
     Phylogeny,
     Preference,
-    Selection,
     Sets,
     SyntheticSequences,
     TableSequences,
@@ -59,13 +58,13 @@ from reference.problems.hard_core import HardCore
 from reference.problems.ising import Spins
 from reference.problems.phylogeny import Tree, forest_count
 from reference.problems.preference import Weights
-from reference.problems.presets import MINIMAL, PAPER
 from reference.problems.random_walk import Walker
 from reference.problems.sets import Items, elementary_symmetric
 from reference.problems.tables import QM9
 from tests.refusals import refused
 from verify.lib.forks import target_weights, with_features
 from verify.lib.gnn import wl_policies
+from verify.lib.presets import MINIMAL, PAPER
 
 
 def fractions(*values: Any) -> tuple[Fraction, ...]:

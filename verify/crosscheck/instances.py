@@ -23,6 +23,8 @@ from fast.parts import DYNAMICS
 from fast.policies.policy import Policy
 from fast.training.build import make_policy
 from fast.training.compose import configure
+from reference.posterior.structure import StructureLearning
+from reference.posterior.variables import VariableSelection
 from reference.problems.base import Order, Problem
 from reference.problems.bits import BitSequences
 from reference.problems.graphs import EdgeAddition, graph
@@ -35,10 +37,8 @@ from reference.problems.preference import Preference
 from reference.problems.random_walk import LazyRandomWalk
 from reference.problems.sequences import SyntheticSequences
 from reference.problems.sets import Sets
-from reference.problems.structure import StructureLearning
 from reference.problems.tables import TableSequences
 from reference.problems.torus import Torus
-from reference.problems.variables import VariableSelection
 from verify.lib.forks import lattice
 
 TABLE = np.random.default_rng(5).normal(size=4**3).astype(np.float32)

@@ -15,7 +15,7 @@ from fast.encoding import Encoding
 from fast.environments import ENVIRONMENTS, AbstractEnvironment, make_environment
 from fast.environments.grid import GridEnvironment
 from fast.parts import LOSSES
-from reference.errors import InputError
+from reference.contract.errors import InputError
 from verify.crosscheck import test_dynamics, test_losses
 from verify.crosscheck.instances import OBSERVED, PROBLEMS, TABLES, VARIANTS, make_instance
 from verify.crosscheck.parts import (

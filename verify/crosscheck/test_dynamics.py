@@ -29,7 +29,7 @@ from fast.dynamics.self_reference import SelfReferential
 from fast.dynamics.srwm import SRWM, SRWMOptions
 from fast.dynamics.wrappers import Reset, Skip
 from fast.environments import AbstractEnvironment, make_environment
-from reference.errors import InputError
+from reference.contract.errors import InputError
 from reference.problems import EdgeAddition, Grid, Problem
 from verify.crosscheck.compare import ROUNDED, TOLERANCE, distance, eagerly
 from verify.crosscheck.equations import (

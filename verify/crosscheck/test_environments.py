@@ -14,18 +14,18 @@ from fast.environments import GridEnvironment, TabularEnvironment, make_environm
 from fast.environments.interface import encode_all
 from fast.laws.enumeration import decode_all, enumerate_environment
 from reference.balance import log_float
-from reference.errors import InputError, TooLargeError
+from reference.contract.errors import InputError, TooLargeError
+from reference.posterior.structure import StructureLearning
+from reference.posterior.variables import VariableSelection
 from reference.problems.bits import BitSequences
 from reference.problems.graphs import EdgeAddition
 from reference.problems.grid import Grid
 from reference.problems.phylogeny import Phylogeny
-from reference.problems.presets import PAPER
 from reference.problems.sets import Sets
-from reference.problems.structure import StructureLearning
 from reference.problems.tables import TableSequences
-from reference.problems.variables import VariableSelection
 from verify.crosscheck.compare import excess
 from verify.crosscheck.instances import PRESETS, PROBLEMS, Instance, environment_of, make_instance
+from verify.lib.presets import PAPER
 
 
 @pytest.fixture(params=PRESETS, scope="module")

@@ -27,7 +27,7 @@ from fast.policies.backward import UniformBackward
 from fast.policies.policy import Policy
 from fast.training.compose import configure
 from reference import Dynamics
-from reference.errors import InputError
+from reference.contract.errors import InputError
 from reference.problems import EdgeAddition, Graph, Lines
 from reference.problems.graphs import graph
 from verify.crosscheck.instances import filled

@@ -12,7 +12,7 @@ from fast.laws.exact_policy import exact_policy
 from fast.laws.paths import as_batch, log_probabilities
 from fast.laws.walk import complete_histories, policy_step
 from fast.parts import BACKWARD
-from reference.errors import InputError, TooLargeError
+from reference.contract.errors import InputError, TooLargeError
 from verify.crosscheck.instances import make_instance, random_policy
 from verify.crosscheck.samplers import edges_along, make_exact, nodes_along
 

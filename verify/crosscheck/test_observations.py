@@ -29,9 +29,10 @@ from fast.environments.encodings import encode_numbers, first_of_block, last_let
 from fast.laws.enumeration import enumerate_environment
 from fast.training.compose import configure
 from reference import enumerate_dag
-from reference.errors import InputError
+from reference.contract.errors import InputError
 from reference.expressivity.coarse import action, block_of_cell, block_of_walker, end_of_string
-from reference.problems import Grid, LazyRandomWalk, Lines, Network, Order, Sets, SyntheticSequences
+from reference.posterior import Network
+from reference.problems import Grid, LazyRandomWalk, Lines, Order, Sets, SyntheticSequences
 from verify.crosscheck.instances import DAGS, OBSERVED, PROBLEMS, make_instance
 from verify.lib import forks
 from verify.lib.all_dags import has_path

@@ -13,9 +13,9 @@ from fast.laws.row_sampler import BATCH, RowSampler
 from fast.laws.walk import complete_histories
 from reference.certificates.betting import Interval
 from reference.certificates.regimes import Budget, Draws, with_log_z, with_target
-from reference.certificates.sums import ExactPath
-from reference.errors import InputError
+from reference.contract.errors import InputError
 from reference.problems import exact_reward
+from reference.rows.sums import ExactPath
 from verify.crosscheck.instances import make_instance, random_policy
 
 # Trajectories of one length, of many; trees, and states with several parents.

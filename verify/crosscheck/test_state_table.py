@@ -19,7 +19,7 @@ from fast.training.method import annealed, inverse_temperature
 from fast.training.options import SamplingOptions
 from fast.training.tables import applied, by_row, on_rows, rows_of_batch, with_rows
 from fast.training.trainer import make_trainer
-from reference.errors import InputError
+from reference.contract.errors import InputError
 from verify.crosscheck.compare import TOLERANCE, tree_distance
 from verify.crosscheck.instances import make_instance, random_policy
 from verify.crosscheck.samplers import draw

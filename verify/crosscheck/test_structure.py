@@ -18,8 +18,8 @@ from fast.environments.structure import StructureEnvironment
 from fast.environments.uniform_dags import UniformDags
 from fast.training.compose import configure
 from reference.balance import log_float
-from reference.problems import StructureLearning
-from reference.problems.networks import Network
+from reference.posterior import StructureLearning
+from reference.posterior.networks import Network
 from verify.crosscheck.compare import excess
 from verify.crosscheck.instances import filled
 from verify.crosscheck.test_dynamics import GRAPH_NETWORKS

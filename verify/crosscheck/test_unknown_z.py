@@ -20,7 +20,7 @@ from reference.fields.field import RATIONAL
 from reference.marginals import marginal
 from reference.metrics import normalize
 from reference.policies import ForwardPolicy
-from reference.problems import StructureLearning
+from reference.posterior import StructureLearning
 from verify.crosscheck.instances import make_instance
 
 SEED, ERRORS = 3, 5.0

@@ -4,8 +4,8 @@ from collections.abc import Hashable, Iterable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from reference.contract.errors import InputError, TooLargeError, shown
 from reference.dag import PointedDAG, pointed_dag
-from reference.errors import InputError, TooLargeError, shown
 from reference.expressivity.aliasing import TiedPolicies
 
 # The distribution of the node given the observations: nodes in increasing order.

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from reference.certificates.rows import Bits
+from reference.rows.exact import Bits
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from reference.files import read_file
+from reference.contract.files import read_file
 
 # A version that does not know the flag would stop; only these were tried.
 _PLAIN = version("jaxlib").startswith("0.10.")

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from reference.files import read_file, replace_file
+from reference.contract.files import read_file, replace_file
 from verify.lib.ledger import CLAIMS, NOTES
 
 DIGESTS = NOTES / "digests.toml"

@@ -10,7 +10,7 @@ from typing import Any
 
 from flint import Ordering, fmpq, fmpz_mpoly, fmpz_mpoly_ctx
 
-from reference.errors import InputError, shown
+from reference.contract.errors import InputError, shown
 from reference.fields.field import ExactField, Field, FunctionField
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import chain, combinations
 
 from reference import enumerate_dag
-from reference.errors import InputError
+from reference.contract.errors import InputError
 from reference.expressivity.aliasing import TiedPolicies
 from reference.problems.graphs import EdgeAddition, Graph, graph
 from verify.lib.attainable import Interval, attainable

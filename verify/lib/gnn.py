@@ -15,7 +15,7 @@ from fractions import Fraction
 from itertools import permutations
 from typing import NamedTuple
 
-from reference.errors import InputError, TooLargeError, shown
+from reference.contract.errors import InputError, TooLargeError, shown
 from reference.expressivity.aliasing import TiedPolicies
 from reference.lifted import Dynamics, Forgetful, lift
 from reference.problems.enumeration import enumerate_dag

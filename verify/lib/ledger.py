@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from reference.errors import InputError
-from reference.files import read_file
+from reference.contract.errors import InputError
+from reference.contract.files import read_file
 from verify.lib.record import Claim, read_claim
 
 FOLDER = Path(__file__).parents[1]

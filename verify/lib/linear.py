@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple
 
 from flint import fmpq, fmpq_mat, nmod, nmod_mat
 
-from reference.errors import InputError, check_integer
+from reference.contract.errors import InputError, check_integer
 
 # Powers of two do not repeat modulo this prime before the 10^17th (modulo 2^61 - 1: the 61st).
 PRIME = 10**18 + 9

@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from reference.errors import InputError
+from reference.contract.errors import InputError
 from reference.fields.field import Field, T
 from reference.lifted import LiftedDAG, lift
 from reference.policies import ForwardPolicy

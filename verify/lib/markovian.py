@@ -3,7 +3,7 @@
 from fractions import Fraction
 from typing import Any
 
-from reference.errors import InputError
+from reference.contract.errors import InputError
 from reference.fields.field import RATIONAL, T
 from reference.lifted import LiftedDAG
 from reference.marginals import path_sums

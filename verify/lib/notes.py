@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 
-from reference.files import read_file, replace_file
+from reference.contract.files import read_file, replace_file
 from verify.lib.ledger import CLAIMS, NOTES, links_to_tests, markdown, result_of, scopes_of
 from verify.lib.record import RECORD, Claim
 

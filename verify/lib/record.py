@@ -8,8 +8,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
-from reference.errors import InputError, nearest, shown
-from reference.files import read_file
+from reference.contract.errors import InputError, nearest, shown
+from reference.contract.files import read_file
 
 Outcome = Literal["true", "false", "ill-defined", "vacuous"]
 RECORD = re.compile(r"^```toml\n(.*?)^```\n", re.DOTALL | re.MULTILINE)

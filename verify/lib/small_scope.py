@@ -15,7 +15,7 @@ from math import factorial
 from typing import Any, TypeVar
 
 from reference import LiftedDAG, PointedDAG
-from reference.errors import check_integer
+from reference.contract.errors import check_integer
 
 A = TypeVar("A")
 S = TypeVar("S", bound=Hashable)

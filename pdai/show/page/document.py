@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 
 from pdai import __version__
 from pdai.show.page.elements import tag, written
-from reference.files import read_file
+from reference.contract.files import read_file
 
 
 def document(

@@ -18,12 +18,12 @@ from pdai.run import Run
 from pdai.show.stored import Stored
 from pdai.solving.hints import exact_beside
 from pdai.solving.solved import Solved
-from reference.certificates.features import KnowsMeans
 from reference.certificates.statement import Certificate
-from reference.errors import InputError, TooLargeError
+from reference.contract.errors import InputError, TooLargeError
 from reference.lifted import LiftedDAG
 from reference.metrics import normalize
 from reference.policies import ForwardPolicy
+from reference.rows.features import KnowsMeans
 
 # The largest number of lifted states in a picture.
 MAX_DRAWN = 150

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from pdai.show.page.chart import LETTER, number_text
 from pdai.show.page.elements import short, tag, tip
-from reference.text import clipped
+from reference.contract.text import clipped
 
 Floats = npt.NDArray[np.float64]
 

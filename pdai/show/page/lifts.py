@@ -7,9 +7,9 @@ from xml.etree.ElementTree import Element
 from pdai.show.page.chart import number_text
 from pdai.show.page.elements import polyline, short, tag
 from pdai.show.page.entries import Lift
+from reference.contract.text import clipped
+from reference.looking.show import layout
 from reference.marginals import path_sums
-from reference.show import layout
-from reference.text import clipped
 
 # Pixels for a unit of height and of width, around all, and for the names of the last layer.
 ROW, COLUMN, MARGIN, NAMES = 30, 52, 26, 90

@@ -13,8 +13,8 @@ from pdai.show.page.entries import Entry
 from pdai.show.page.laws import law_chart
 from pdai.show.page.sections import certificate_words, run_section, tv_words
 from pdai.solving.solved import Solved
-from reference.errors import InputError, check_list, check_type
-from reference.files import check_output, replace_file
+from reference.contract.errors import InputError, check_list, check_type
+from reference.contract.files import check_output, replace_file
 
 
 def report(

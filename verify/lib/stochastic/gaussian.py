@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from reference import FLOAT64, BackwardPolicy, enumerate_dag, forward_from_backward
+from reference.contract.errors import InputError
 from reference.dag import PointedDAG, Trajectory
-from reference.errors import InputError
 from reference.problems import Lines
 
 Floats = npt.NDArray[np.float64]

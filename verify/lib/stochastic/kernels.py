@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Set
 from fractions import Fraction
 from typing import Any
 
-from reference.errors import InputError, plain, shown
+from reference.contract.errors import InputError, plain, shown
 
 LiftedState = tuple[int, Any]
 """A node of the DAG and a latent."""

@@ -13,8 +13,8 @@ from functools import cached_property
 from itertools import product
 from typing import Any, Self
 
+from reference.contract.errors import InputError, shown
 from reference.dag import PointedDAG
-from reference.errors import InputError, shown
 from verify.lib.stochastic.kernels import (
     ZERO,
     Kernel,

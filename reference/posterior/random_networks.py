@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reference.errors import check_choice, check_integer, check_seed
+from reference.contract.errors import check_choice, check_integer, check_seed
 
 GraphLaw = Literal["erdos-renyi", "scale-free"]
 

@@ -11,8 +11,8 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from reference.files import read_file, sha256
-from reference.loading import OBJECT, find_modules_here, load_object
+from reference.contract.files import read_file, sha256
+from reference.contract.loading import OBJECT, find_modules_here, load_object
 
 # Our own packages, whose versions are recorded separately.
 OURS = ("fast", "pdai", "reference")

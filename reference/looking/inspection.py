@@ -8,14 +8,14 @@ from fractions import Fraction
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from reference.balance import log_float
+from reference.contract.errors import InputError
+from reference.contract.text import count_text
 from reference.dag import Pictured, PointedDAG
-from reference.errors import InputError
 from reference.fields.field import FLOAT64
 from reference.policies import BackwardPolicy
 from reference.problems.base import MAX_NODES, Problem
 from reference.problems.enumeration import enumerate_dag, enumerate_rewards, exact_reward, parts_of
 from reference.solve import flows
-from reference.text import count_text
 
 S = TypeVar("S", bound=Hashable)
 

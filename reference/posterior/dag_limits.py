@@ -5,8 +5,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from reference.errors import TooLargeError, check_integer
-from reference.files import memory_of_machine
+from reference.contract.errors import TooLargeError, check_integer
+from reference.contract.files import memory_of_machine
 
 # Above this, 3^n terms take hours, and the table of local scores takes gigabytes.
 MAX_VARIABLES = 16

@@ -8,21 +8,21 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from reference.problems.best_graphs import best_graphs
-from reference.problems.closed_form import Enclosure, check_count, seeded
-from reference.problems.columns import Floats, Table, column_names
-from reference.problems.dag_floats import DagFloats, Progress
-from reference.problems.dag_limits import (
+from reference.posterior.best_graphs import best_graphs
+from reference.posterior.columns import Floats, Table, column_names
+from reference.posterior.dag_floats import DagFloats, Progress
+from reference.posterior.dag_limits import (
     check_max_parents,
     check_summable,
     possible_families,
 )
-from reference.problems.dag_sums import DagSums
-from reference.problems.dyadic_weights import LOG_2, dyadic_exponentials
-from reference.problems.edge_rules import EdgeRules, NamedEdge
-from reference.problems.network_scores import ChosenScore, table_scores
-from reference.problems.networks import Network
-from reference.problems.score_tables import integer_weights, relative_scores, score_table
+from reference.posterior.dag_sums import DagSums
+from reference.posterior.dyadic_weights import LOG_2, dyadic_exponentials
+from reference.posterior.edge_rules import EdgeRules, NamedEdge
+from reference.posterior.network_scores import ChosenScore, table_scores
+from reference.posterior.networks import Network
+from reference.posterior.score_tables import integer_weights, relative_scores, score_table
+from reference.problems.closed_form import Enclosure, check_count, seeded
 
 # Up to here integers answer within a second.
 MOST_INTEGERS = 10

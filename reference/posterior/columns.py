@@ -17,8 +17,8 @@ from unicodedata import normalize
 import numpy as np
 import numpy.typing as npt
 
-from reference.errors import InputError, check_integer, check_list, plain, shown
-from reference.files import read_file, sha256
+from reference.contract.errors import InputError, check_integer, check_list, plain, shown
+from reference.contract.files import read_file, sha256
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reference.errors import InputError
-from reference.problems.columns import Floats, Ints, check_positive
+from reference.contract.errors import InputError
+from reference.posterior.columns import Floats, Ints, check_positive
 
 # Below this, the second term of the series in R2 is below the resolution of float64.
 SMALL = 1e-9

@@ -6,7 +6,7 @@ from decimal import Context
 from fractions import Fraction
 from html import escape
 
-from reference.errors import printable
+from reference.contract.errors import printable
 
 
 def counted(number: int, name: str) -> str:

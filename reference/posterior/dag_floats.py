@@ -15,8 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reference.problems.closed_form import Enclosure
-from reference.problems.double_double import (
+from reference.posterior.double_double import (
     LEAST_EXPONENT,
     Factors,
     Floats,
@@ -30,7 +29,8 @@ from reference.problems.double_double import (
     powers,
     subtract,
 )
-from reference.problems.dyadic_weights import BITS, LOG_2, dyadic_exponentials
+from reference.posterior.dyadic_weights import BITS, LOG_2, dyadic_exponentials
+from reference.problems.closed_form import Enclosure
 
 # Takes the share of the work that is done, and a word for it.
 Progress = Callable[[float, str], None]

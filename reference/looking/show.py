@@ -22,14 +22,14 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 
+from reference.contract.errors import InputError, TooLargeError, check_choice, check_type
+from reference.contract.files import check_output, replace_file
+from reference.contract.text import clipped, html_page, number_text
 from reference.dag import PointedDAG
-from reference.errors import InputError, TooLargeError, check_choice, check_type
-from reference.files import check_output, replace_file
-from reference.inspection import Inspection, figures
 from reference.lifted import LiftedDAG
+from reference.looking.inspection import Inspection, figures
 from reference.marginals import path_sums
 from reference.policies import EdgeWeights, ForwardPolicy
-from reference.text import clipped, html_page, number_text
 
 Colouring = Literal["reward", "flow"]
 Drawable = Inspection[Any] | PointedDAG[Any] | LiftedDAG[Any] | EdgeWeights[Any]

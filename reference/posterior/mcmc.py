@@ -20,9 +20,9 @@ from itertools import accumulate, combinations
 from random import Random
 from typing import Any, Generic, TypeVar
 
-from reference.problems import StructureLearning
-from reference.problems.dag_sums import subset_sums
-from reference.problems.networks import all_ancestors
+from reference.posterior import StructureLearning
+from reference.posterior.dag_sums import subset_sums
+from reference.posterior.networks import all_ancestors
 
 State = TypeVar("State", bound=Hashable)
 Parents = tuple[int, ...]

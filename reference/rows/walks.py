@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from reference.certificates.importance import Walks
 from reference.certificates.policies import KEPT, BackwardRows, ForwardRows, History
 from reference.certificates.statement import FLOATS
-from reference.certificates.sums import ExactPath, PathSums
-from reference.errors import InputError, shown
+from reference.contract.errors import InputError, shown
+from reference.contract.user_code import NORMAL
 from reference.problems.closed_form import Enclosure
 from reference.problems.enumeration import LONG, AskedProblem, Growth
-from reference.user_code import NORMAL
+from reference.rows.importance import Walks
+from reference.rows.sums import ExactPath, PathSums
 
 # The number of first ends walked back.
 RETURNS = 100

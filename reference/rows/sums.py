@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from reference.certificates.importance import Walks
-from reference.certificates.rows import Floats, Ints, exact_entry
 from reference.fields.field import gamma
 from reference.problems.closed_form import Enclosure
+from reference.rows.exact import Floats, Ints, exact_entry
+from reference.rows.importance import Walks
 
 
 class ExactPath(NamedTuple):

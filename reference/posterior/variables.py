@@ -12,9 +12,8 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from reference.errors import InputError, TooLargeError, check_integer, check_type
-from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded, seeded_arrays
-from reference.problems.columns import (
+from reference.contract.errors import InputError, TooLargeError, check_integer, check_type
+from reference.posterior.columns import (
     LEAST_RESIDUE,
     Ints,
     Table,
@@ -24,9 +23,10 @@ from reference.problems.columns import (
     read_table,
     standard_columns,
 )
-from reference.problems.dyadic_weights import Dyadics, dyadic_exponentials
-from reference.problems.regression_priors import RegressionPrior, ZellnerPrior, residual_sums
-from reference.problems.selections import Selection, changed, inclusion_indicators
+from reference.posterior.dyadic_weights import Dyadics, dyadic_exponentials
+from reference.posterior.regression_priors import RegressionPrior, ZellnerPrior, residual_sums
+from reference.posterior.selections import Selection, changed, inclusion_indicators
+from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded, seeded_arrays
 
 # Above this, 2^p weights take more than a gigabyte.
 MAX_VARIABLES = 22

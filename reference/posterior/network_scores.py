@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from reference.errors import InputError, plain, shown
-from reference.problems.columns import (
+from reference.contract.errors import InputError, plain, shown
+from reference.posterior.columns import (
     DECIMAL,
     NUMBER_ELSEWHERE,
     Floats,

@@ -12,11 +12,9 @@ from typing import Any, Protocol, TypeGuard, runtime_checkable
 import numpy as np
 
 from reference.certificates.betting import Floats, Interval, MeanInterval
-from reference.certificates.importance import Walks
 from reference.certificates.statement import FLOAT_INPUT, Kind, Line
-from reference.errors import InputError, check_type, plain, shown
-from reference.problems.base import is_ours
-from reference.user_code import (
+from reference.contract.errors import InputError, check_type, plain, shown
+from reference.contract.user_code import (
     Asked,
     Of,
     are_rational,
@@ -24,6 +22,8 @@ from reference.user_code import (
     number_or_infinite,
     truth_as_number,
 )
+from reference.problems.base import is_ours
+from reference.rows.importance import Walks
 
 # A function from a terminal state to numbers by name, in [0, 1] for a certificate.
 Features = Callable[[Any], Mapping[str, float]]

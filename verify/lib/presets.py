@@ -1,7 +1,7 @@
 """Every problem in two sizes: `MINIMAL` to enumerate with all histories, `PAPER` to run.
 
-They are the methods `minimal` and `paper` of the classes in this folder, by the names of their
-modules, and other instances.
+They are the methods `minimal` and `paper` of the problems' classes, by the names of their modules,
+and other instances.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,7 +10,8 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
-from reference.problems import __path__ as folder
+from reference import posterior, problems
+from reference.posterior.structure import StructureLearning
 from reference.problems.bits import BitSequences
 from reference.problems.graphs import EdgeAddition
 from reference.problems.grid import Grid
@@ -20,18 +21,21 @@ from reference.problems.preference import Preference
 from reference.problems.random_walk import LazyRandomWalk
 from reference.problems.sequences import SyntheticSequences
 from reference.problems.sets import Sets
-from reference.problems.structure import StructureLearning
 from reference.problems.tables import TableSequences
 
 
 def _of_classes(size: str) -> dict[str, Callable[[], Any]]:
     """The methods of that name, by module."""
-    names = [module.name for module in iter_modules(folder) if module.name != "presets"]
+    modules = (
+        f"{room.__name__}.{module.name}"
+        for room in (problems, posterior)
+        for module in iter_modules(room.__path__)
+    )
     return {
-        name.replace("_", "-"): getattr(kind, size)
-        for name in names
-        for kind in vars(import_module(f"reference.problems.{name}")).values()
-        if hasattr(kind, size) and kind.__module__ == f"reference.problems.{name}"
+        name.rpartition(".")[2].replace("_", "-"): getattr(kind, size)
+        for name in modules
+        for kind in vars(import_module(name)).values()
+        if hasattr(kind, size) and kind.__module__ == name
     }
 
 

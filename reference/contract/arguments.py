@@ -23,7 +23,7 @@ from typing import (
     get_type_hints,
 )
 
-from reference.errors import (
+from reference.contract.errors import (
     InputError,
     check_choice,
     check_sequence,

@@ -16,7 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from reference.errors import InputError, plain, shown
+from reference.contract.errors import InputError, plain, shown
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from reference.errors import InputError, check_list, shown
+from reference.contract.errors import InputError, check_list, shown
 
 # An edge by the names of its ends, or as the text "a -> b".
 NamedEdge = str | tuple[str, str]

@@ -10,11 +10,9 @@ from typing import Self
 
 import numpy as np
 
-from reference.errors import InputError, check_choice, check_integer, check_type, shown
-from reference.problems.base import Order
-from reference.problems.best_graphs import best_graph
-from reference.problems.closed_form import Summed, check_count, seeded
-from reference.problems.columns import (
+from reference.contract.errors import InputError, check_choice, check_integer, check_type, shown
+from reference.posterior.best_graphs import best_graph
+from reference.posterior.columns import (
     Table,
     column_names,
     data_names,
@@ -22,23 +20,25 @@ from reference.problems.columns import (
     read_table,
     standard_columns,
 )
-from reference.problems.dag_limits import (
+from reference.posterior.dag_limits import (
     check_affordable,
     check_max_parents,
     check_size,
     possible_families,
 )
-from reference.problems.dag_sums import DagSums
-from reference.problems.network_scores import (
+from reference.posterior.dag_sums import DagSums
+from reference.posterior.network_scores import (
     Score,
     bdeu_scores,
     bge_scores,
     choose_score,
     table_scores,
 )
-from reference.problems.networks import Network, all_ancestors, edge_indicators
-from reference.problems.random_networks import GraphLaw, random_network
-from reference.problems.score_tables import integer_weights, relative_scores, score_table
+from reference.posterior.networks import Network, all_ancestors, edge_indicators
+from reference.posterior.random_networks import GraphLaw, random_network
+from reference.posterior.score_tables import integer_weights, relative_scores, score_table
+from reference.problems.base import Order
+from reference.problems.closed_form import Summed, check_count, seeded
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from reference.contract.errors import InputError
 from reference.dag import PointedDAG, pointed_dag
-from reference.errors import InputError
 
 if TYPE_CHECKING:
     import networkx as nx

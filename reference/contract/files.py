@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, TextIO
 
 import numpy as np
 
-from reference.errors import InputError, shown
+from reference.contract.errors import InputError, shown
 
 _KINDS: dict[str, Callable[[int], bool]] = {
     "a symbolic link": stat.S_ISLNK,

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from reference.errors import InputError, shown
-from reference.problems.best_graphs import Floats, best_graph
-from reference.problems.dag_limits import check_affordable
-from reference.problems.dyadic_weights import BITS, LOG_2, dyadic_weights
+from reference.contract.errors import InputError, shown
+from reference.posterior.best_graphs import Floats, best_graph
+from reference.posterior.dag_limits import check_affordable
+from reference.posterior.dyadic_weights import BITS, LOG_2, dyadic_weights
 
 
 def score_table(owner: str, scores: object) -> Floats:

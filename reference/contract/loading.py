@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from reference.errors import InputError, nearest, plain
+from reference.contract.errors import InputError, nearest, plain
+from reference.contract.user_code import called
 from reference.problems.base import check_inherited
 from reference.problems.enumeration import check_members
-from reference.user_code import called
 
 # The "module" of objects that cannot be imported by a name.
 OBJECT = "object"

@@ -14,11 +14,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from reference.certificates.rows import Floats, Ints, choose_all
+from reference.contract.errors import InputError, check_choice
 from reference.dag import PointedDAG
-from reference.errors import InputError, check_choice
 from reference.fields.field import gamma
 from reference.problems.closed_form import Enclosure
+from reference.rows.exact import Floats, Ints, choose_all
 
 # The backward policies of exact samplers.
 Backward = Literal["uniform", "entropy"]
@@ -173,7 +173,7 @@ class ExactFlows:
     to `x` the same probability, it is `H(s')`, with `H(x) = R(x) / N(x)`,
     `H(s) = sum of H over the children`, and `N(x)` the number of trajectories to `x`. (Madan et
     al., 2023; Mohammadpour et al., 2024.) `rows` has `p_F`, one number per edge; the exact row is
-    that of `reference.certificates.rows.exact_row`. `log Z`, in nats, has a proved error, and
+    that of `reference.rows.exact.exact_row`. `log Z`, in nats, has a proved error, and
     `tv_bound` is a proved bound of `TV(p_T, R / Z)` for the exact rows.
     """
 

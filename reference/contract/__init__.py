@@ -1,0 +1,1 @@
+"""What users give and get: errors, numbers and functions of theirs, files, modules, text."""

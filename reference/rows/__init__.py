@@ -1,0 +1,1 @@
+"""Rows of a sampler: exact probabilities, drawn walks, sums over paths, flows."""
