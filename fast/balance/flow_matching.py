@@ -24,6 +24,11 @@ def fm_residuals(
     of a state match by construction, as `p_F` is a law. For Markovian policies only: the parents of
     a lifted state are pairs `(s, W)` of which a trajectory shows one. (Bengio et al., Flow network
     based generative models, 2021.)
+
+    Args:
+        policy: a Markovian policy that has flows.
+        environment: the state graph as array code.
+        trajectories: the batch, padded to the horizon.
     """
     after = rows_of(trajectories).after
     mask = jax.vmap(environment.parent_mask)(after)

@@ -155,7 +155,13 @@ class RatioLoss(TrajectoryLoss):
         """The loss of a batch of ratios, in nats; zero if they are all equal."""
 
     def value(self, steps: Steps, log_z: Float[Array, ""], key: PRNGKeyArray) -> Float[Array, ""]:
-        """The loss of the ratios of a batch."""
+        """The loss of the ratios of a batch.
+
+        Args:
+            steps: the terms of balance, in nats.
+            log_z: the learned log Z, in nats.
+            key: a random key, for a loss that draws.
+        """
         return self.of_ratios(log_ratio(steps), key)
 
 
@@ -172,4 +178,10 @@ class PolicyLoss(Loss, ABC):
     def penalties(
         self, policy: Policy, environment: AbstractEnvironment[Any], trajectories: Trajectories
     ) -> Float[Array, "batch time"]:
-        """The penalty of each step of trajectories, 0 where padded."""
+        """The penalty of each step of trajectories, 0 where padded.
+
+        Args:
+            policy: the sampler.
+            environment: the state graph as array code.
+            trajectories: the batch, padded to the horizon.
+        """

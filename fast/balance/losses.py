@@ -52,7 +52,13 @@ def tb_residuals(steps: Steps, log_z: Float[Array, ""]) -> Float[Array, " batch"
 
 
 def tb(steps: Steps, log_z: Float[Array, ""], penalty: Penalty = square) -> Float[Array, ""]:
-    """The trajectory balance loss: the mean penalty of `tb_residuals`. Paper: col:objectives."""
+    """The trajectory balance loss: the mean penalty of `tb_residuals`. Paper: col:objectives.
+
+    Args:
+        steps: the terms of balance, in nats.
+        log_z: the learned log Z, in nats.
+        penalty: the function of a residual that is averaged.
+    """
     return jnp.mean(penalty(tb_residuals(steps, log_z)))
 
 
@@ -121,7 +127,10 @@ def subtb_residuals(steps: Steps) -> Float[Array, "batch starts ends"]:
 def subtb(steps: Steps, decay: float = 0.9, penalty: Penalty = square) -> Float[Array, ""]:
     """The subtrajectory balance loss: weights `lambda^(j - i)` that sum to 1 per trajectory.
 
-    `decay` is `lambda`, in (0, 1].
+    Args:
+        steps: the terms of balance, in nats.
+        decay: lambda, in (0, 1].
+        penalty: the function of a residual that is averaged.
     """
     time = jnp.arange(steps.active.shape[1])
     weights = jnp.where(_pairs(steps), decay ** (time[None, :] + 1 - time[:, None]), 0.0)

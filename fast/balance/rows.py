@@ -207,7 +207,13 @@ class LaterRows:
         numbers: Int[Array, " block"],
         x: Float[Array, "block d"],
     ) -> Float[Array, "rows d"]:
-        """Adds `x` to the rows of these numbers in the order."""
+        """Adds `x` to the rows of these numbers in the order.
+
+        Args:
+            total: the rows to add to.
+            numbers: the places of the block in the order.
+            x: what is added.
+        """
         if not self.environment.is_graded:
             return total.at[self.order[numbers]].add(x)
         sums = lax.dynamic_slice_in_dim(total, numbers[0], self.size) + x
@@ -223,7 +229,13 @@ class LaterRows:
         numbers: Int[Array, " block"],
         read_outs: Float[Array, "block d"] | None = None,
     ) -> Float[Array, "3 block"]:
-        """The terms of a block, whose read-outs are given unless the network is Markovian."""
+        """The terms of a block, whose read-outs are given unless the network is Markovian.
+
+        Args:
+            arrays: the policy's parameters.
+            numbers: the places of the block in the order.
+            read_outs: the network's read-outs there; None if it is Markovian.
+        """
         full = self.given.with_arrays(arrays)
         block, cached = self.pick((self.rows, self.activations), numbers)
         seen = jax.vmap(self.environment.observe)(block.before)
@@ -258,7 +270,14 @@ class LaterRows:
         arrays: Policy,
         read_outs: Float[Array, "block d"] | None = None,
     ) -> Float[Array, ""]:
-        """The sum of the terms of a block times their derivatives."""
+        """The sum of the terms of a block times their derivatives.
+
+        Args:
+            weights: the derivative of the loss by each term.
+            start: the place of the block's first row in the order.
+            arrays: the policy's parameters.
+            read_outs: the network's read-outs there; None if it is Markovian.
+        """
         numbers = self.block_from(start)
         due = (start <= numbers) & (numbers < self.present)
         picked = self.pick(weights, numbers).T

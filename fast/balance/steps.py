@@ -97,7 +97,12 @@ def row_terms(
 ) -> Float[Array, "3 rows"]:
     """`log p_F`, `log p_B` and `log F` of steps, from the network's outputs before each step.
 
-    A `p_B` that reads latents needs the outputs after each as well, `later`.
+    Args:
+        policy: the sampler.
+        environment: the state graph as array code.
+        rows: the states before and after each step, and the actions.
+        outputs: the network's outputs before each step.
+        later: those after each step, for a p_B that reads latents.
     """
     log_p_f = policy.log_p_f(outputs, jax.vmap(environment.mask)(rows.before))
     seen = jax.vmap(environment.observe)(rows.after)
@@ -117,6 +122,12 @@ def evaluate(
 
     Activations that sampling cached are for a policy that is not Markovian; not for a lifted `p_B`,
     which reads the latent of the terminal state as well.
+
+    Args:
+        policy: the sampler.
+        environment: the state graph as array code.
+        trajectories: the batch, padded to the horizon.
+        activations: values that sampling cached.
     """
     batch, time = trajectories.actions.shape
     states = trajectories.states

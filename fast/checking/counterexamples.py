@@ -139,7 +139,11 @@ def at_rows(
 ) -> Counterexample:
     """The counterexample with given rational rows, one for each of `landscape.rows`.
 
-    `loss` is that at these rows, and `level` the largest at which they count as a minimum.
+    Args:
+        landscape: the loss on a small lift.
+        rounded: the rational rows, one for each of `landscape.rows`.
+        loss: the loss at these rows.
+        level: the largest loss at which they count as a minimum.
     """
     instance = landscape.instance
     dag = instance.lifted.dag

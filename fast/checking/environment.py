@@ -137,6 +137,11 @@ def check_enumerated(
 
     Raises TooLargeError if the problem has more than `max_states` states, and InputError at the
     first rule that is broken, but for those of random terminals.
+
+    Args:
+        problem: the problem in plain Python.
+        environment: the environment.
+        max_states: the largest number of states to list.
     """
     return _enumerated(problem, environment, max_states, "float32")[0]
 

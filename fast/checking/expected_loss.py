@@ -50,6 +50,13 @@ def batch_loss(
     """The loss of a batch by its definition, without the short cuts of training.
 
     Raises InputError if it is neither a loss of trajectories nor one of policies, or no number.
+
+    Args:
+        loss: the loss.
+        environment: the state graph as array code.
+        sampler: the policy, with log Z where the loss learns one.
+        batch: the trajectories.
+        key: a random key, for a loss that draws.
     """
     if isinstance(loss, PolicyLoss):
         penalties = penalties_of(loss, sampler.policy, environment, batch)
@@ -67,7 +74,14 @@ def batch_loss(
 def expected_loss(
     loss: Loss, environment: AbstractEnvironment[Any], trajectories: Trajectories, batches: Array
 ) -> Callable[[Sampler], tuple[Float[Array, ""], Float[Array, ""]]]:
-    """The mean loss over batches, and the largest one without its sign, by the sampler."""
+    """The mean loss over batches, and the largest one without its sign, by the sampler.
+
+    Args:
+        loss: the loss.
+        environment: the state graph as array code.
+        trajectories: every trajectory of the environment.
+        batches: numbers of trajectories, shape (batches, batch).
+    """
     keys = jax.random.split(jax.random.key(0), KEYS)
 
     def of_batch(sampler: Sampler, rows: Array) -> Array:
@@ -91,7 +105,12 @@ def training_gradient(
 ) -> Callable[[Sampler], Sampler]:
     """The mean over batches of the gradient of training, as a function of the sampler.
 
-    With `cached`, the loss gets the values that forward sampling caches.
+    Args:
+        loss: the loss.
+        environment: the state graph as array code.
+        trajectories: every trajectory of the environment.
+        batches: numbers of trajectories, shape (batches, batch).
+        cached: give the loss the values that forward sampling caches.
     """
     keys = jax.random.split(jax.random.key(0), KEYS)
 

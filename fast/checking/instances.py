@@ -84,7 +84,13 @@ def make_instance(
 ) -> Instance:
     """The instance of a problem, lifted by exact dynamics; by default without memory.
 
-    `kind` is the class of its environment. Raises InputError if the problem breaks a rule.
+    Raises InputError if the problem breaks a rule.
+
+    Args:
+        name: its name in reports.
+        problem: a problem that can be listed.
+        dynamics: the exact latent dynamics; None for no memory.
+        kind: the class of its environment.
     """
     environment = kind.from_problem(problem)
     dag = environment.dag

@@ -60,7 +60,13 @@ class Minimum(NamedTuple):
 
 
 def search(landscape: Landscape, starts: int, seed: int) -> list[Minimum]:
-    """Minimises a loss from many random policies, some of them nearly deterministic."""
+    """Minimises a loss from many random policies, some of them nearly deterministic.
+
+    Args:
+        landscape: the loss on a small lift.
+        starts: the number of searches.
+        seed: the seed of their starts.
+    """
     rng = np.random.default_rng(seed)
     size = len(landscape.balanced)
     minima = []

@@ -100,6 +100,11 @@ def balanced_sampler(loss: Loss, instance: Instance, backward: BackwardKind = "u
     In float64, from exact rationals (inside `jax.enable_x64`). The loss decides whether flows are
     among the outputs, and `log Z` a parameter; the logits of a `p_B` that is a table, of the states
     or of the lifted states, are 0.
+
+    Args:
+        loss: the loss.
+        instance: the lift, with its rewards.
+        backward: the kind of p_B.
     """
     lifted, environment = instance.lifted, instance.environment
     kernel = BackwardPolicy.uniform(lifted.base, RATIONAL).on(lifted)
@@ -124,7 +129,13 @@ def balanced_sampler(loss: Loss, instance: Instance, backward: BackwardKind = "u
 
 
 def network_of(lifted: LiftedDAG[Any], table: Any, *, markovian: bool) -> AbstractDynamics[Any]:
-    """The network that reads the row of a lifted state from a table, in float64."""
+    """The network that reads the row of a lifted state from a table, in float64.
+
+    Args:
+        lifted: the lift.
+        table: the outputs of each lifted state.
+        markovian: whether no state has two latents.
+    """
     numbers = jnp.asarray(table, jnp.float64)
     if markovian:
         return MarkovTable(table=numbers, output=table.shape[1])

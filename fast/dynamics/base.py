@@ -135,4 +135,11 @@ class DynamicsOptions(ABC, Generic[Built]):
     def build(
         self, environment: AbstractEnvironment[Any], outputs: int, width: int, *, key: PRNGKeyArray
     ) -> Built:
-        """The network, its hidden layers so wide; its first outputs are the actions' logits."""
+        """The network, its hidden layers so wide; its first outputs are the actions' logits.
+
+        Args:
+            environment: the state graph as array code.
+            outputs: the number of outputs, of which the first are the logits of the actions.
+            width: the width of hidden layers.
+            key: a random key of JAX.
+        """

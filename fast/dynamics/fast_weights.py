@@ -63,7 +63,13 @@ LatentMatrix = Writes | Matrix
 def one_term(
     u: Float[Array, "*batch 1 d_head"], w: Float[Array, "*batch 1 d_head"], horizon: int
 ) -> Writes:
-    """`U_0 = u (x) w`, with room for the terms of `horizon` steps."""
+    """`U_0 = u (x) w`, with room for the terms of `horizon` steps.
+
+    Args:
+        u: the first factor, for each head.
+        w: the second factor, for each head.
+        horizon: the largest number of steps.
+    """
     first = (jnp.arange(horizon + 1) == 0)[:, None]
     return Writes(jnp.where(first, u, 0), jnp.where(first, w, 0), jnp.int32(0))
 
@@ -71,7 +77,13 @@ def one_term(
 def with_term(
     latent: LatentMatrix, u: Float[Array, "*batch 1 d_head"], w: Float[Array, "*batch 1 d_head"]
 ) -> LatentMatrix:
-    """`U_{t+1} = U_t + u (x) w`."""
+    """`U_{t+1} = U_t + u (x) w`.
+
+    Args:
+        latent: the sum so far.
+        u: the first factor, for each head.
+        w: the second factor, for each head.
+    """
     t = latent.t + 1
     if isinstance(latent, Matrix):
         return Matrix(latent.transposed + w.mT * u, t)

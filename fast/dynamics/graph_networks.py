@@ -157,7 +157,15 @@ Graphs = GraphEnvironment | StructureEnvironment
 def scorer_of(
     environment: Graphs, width: int, *, path_features: int = 0, key: PRNGKeyArray, **options: Any
 ) -> AbstractScorer:
-    """`EdgeScorer` with its options on graphs, or `ArcScorer`, which has none, on DAGs."""
+    """`EdgeScorer` with its options on graphs, or `ArcScorer`, which has none, on DAGs.
+
+    Args:
+        environment: an environment whose actions add edges.
+        width: the width of hidden layers.
+        path_features: how many features of paths an edge has.
+        key: a random key of JAX.
+        **options: fields of `EdgeScorer`.
+    """
     if isinstance(environment, StructureEnvironment):
         return ArcScorer(environment, width, path_features=path_features, key=key)
     return EdgeScorer(environment, width, path_features=path_features, key=key, **options)

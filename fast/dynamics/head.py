@@ -62,7 +62,13 @@ class WithHead(AbstractDynamics[Latent]):
     def after(
         self, read_out: ReadOut, observation: Features, products: Activations = ()
     ) -> ReadOut:
-        """The outputs, given the read-out, and the products of the head where they are known."""
+        """The outputs, given the read-out, and the products of the head where they are known.
+
+        Args:
+            read_out: the read-out of the latent.
+            observation: the features of the state.
+            products: products of the head's layers that sampling cached.
+        """
         return with_table(self.table, self.head.recall(read_out, products), observation)
 
     def record(self, latent: Latent, observation: Features) -> tuple[ReadOut, Activations]:

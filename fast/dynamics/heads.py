@@ -25,7 +25,13 @@ def join_heads(x: Array, heads: int) -> Float[Array, "*batch time n"]:
 
 
 def check_heads(name: str, size: int, heads: int) -> None:
-    """Refuses a size that does not divide into heads."""
+    """Refuses a size that does not divide into heads.
+
+    Args:
+        name: the name in the message.
+        size: the size to divide.
+        heads: the number of heads.
+    """
     if heads < 1 or size < heads or size % heads:
         raise InputError(
             f"{name} has d = {size} and {heads} heads, but d must be a multiple of the number of "

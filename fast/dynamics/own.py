@@ -90,6 +90,12 @@ def check_network(owner: str, network: Any, seen: Any, steps: int) -> None:
     programs, as of a network that counts its calls, or draws from NumPy; if it claims to be
     Markovian and has a latent; or if the outputs of one history depend on those beside it, as in
     batch normalisation.
+
+    Args:
+        owner: the name in messages.
+        network: the network, or its shapes.
+        seen: the features of a state, or their shape.
+        steps: the length of the trajectories that are tried.
     """
     # The wrappers are ours.
     network = network.dynamics if isinstance(network, WithHead) else network

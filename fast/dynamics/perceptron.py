@@ -17,7 +17,13 @@ def known_product(
     weight: Float[Array, "in out"],
     product: Float[Array, "*batch out"],
 ) -> Float[Array, "*batch out"]:
-    """`x @ weight`, which is known to be `product`: only its derivatives are computed."""
+    """`x @ weight`, which is known to be `product`: only its derivatives are computed.
+
+    Args:
+        x: the inputs.
+        weight: the weights.
+        product: their product.
+    """
     return product
 
 

@@ -79,13 +79,26 @@ class VectorRecurrence(AbstractRecurrence[Vector]):
 def input_weights(
     gates: int, size: int, features: int, *, key: PRNGKeyArray
 ) -> Float[Array, "rows features"]:
-    """Weights from the features to each gate, uniform (Glorot and Bengio, 2010)."""
+    """Weights from the features to each gate, uniform (Glorot and Bengio, 2010).
+
+    Args:
+        gates: the number of gates.
+        size: the size of the latent.
+        features: the number of features of a state.
+        key: a random key of JAX.
+    """
     glorot = jax.nn.initializers.glorot_uniform(in_axis=-1, out_axis=-2, batch_axis=0)
     return glorot(key, (gates, size, features)).reshape(gates * size, features)
 
 
 def recurrent_weights(gates: int, size: int, *, key: PRNGKeyArray) -> Float[Array, "rows size"]:
-    """Weights from the latent to each gate, orthogonal (Saxe et al., 2014)."""
+    """Weights from the latent to each gate, orthogonal (Saxe et al., 2014).
+
+    Args:
+        gates: the number of gates.
+        size: the size of the latent.
+        key: a random key of JAX.
+    """
     return jax.random.orthogonal(key, size, (gates,)).reshape(gates * size, size)
 
 

@@ -109,7 +109,14 @@ class BlockOptions(CellOptions):
 
     @abstractmethod
     def alone(self, features: int, norm: Norm, horizon: int, *, key: PRNGKeyArray) -> Network:
-        """The latent dynamics without the block, on features whose typical length is `norm`."""
+        """The latent dynamics without the block, on features whose typical length is `norm`.
+
+        Args:
+            features: the number of features of a state.
+            norm: the typical length of the features.
+            horizon: the largest number of steps.
+            key: a random key of JAX.
+        """
 
     def unit(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> Network:
         """The latent dynamics, in their block if there is one."""

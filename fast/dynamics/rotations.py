@@ -53,6 +53,14 @@ def rotated(
     Several heads, each with its own angles and basis, are the axis of `x` before the time; each row
     has its power, at most `horizon`. "planes" is `Q = I`, "haar" a fixed random basis, "none" is `R
     = I`.
+
+    Args:
+        x: vectors, for each head.
+        t: the power of each row.
+        rotation: the kind of R.
+        heads: the number of heads.
+        horizon: the largest number of steps.
+        angle_scale: the factor of all angles.
     """
     if rotation == "none":
         return x

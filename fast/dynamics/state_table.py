@@ -54,5 +54,11 @@ def is_table(leaf: Any) -> bool:
 
 
 def with_table(table: Any, outputs: Array, observation: Features) -> Array:
-    """The outputs of a head, and what the table adds to them, if there is one."""
+    """The outputs of a head, and what the table adds to them, if there is one.
+
+    Args:
+        table: a row of numbers for each state; None for none.
+        outputs: the outputs of the head.
+        observation: the features of the state.
+    """
     return outputs if table is None else outputs + table(observation)

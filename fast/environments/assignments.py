@@ -38,7 +38,13 @@ class AbstractAssignmentEnvironment(AbstractSizedEnvironment[Assignment]):
 
     @staticmethod
     def sizes(places: int, choices: int, order: Order) -> dict[str, Any]:
-        """The static fields that follow from the number of places and of their values."""
+        """The static fields that follow from the number of places and of their values.
+
+        Args:
+            places: the number of places to fill.
+            choices: the number of values of a place.
+            order: whether places are filled from the first on, or in any order.
+        """
         in_any = order == "any"
         return {
             "places": places,

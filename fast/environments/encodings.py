@@ -39,6 +39,11 @@ def last_letters(
     """The string with all but its `last` letters replaced by the first letter of the alphabet.
 
     The string keeps its length. Tokens are letters 1 to A, then zeros; None keeps all.
+
+    Args:
+        tokens: letters 1 to A, then zeros.
+        size: the number of letters.
+        last: how many letters are kept; None for all.
     """
     if last is None:
         return tokens

@@ -41,7 +41,13 @@ class AbstractSequenceEnvironment(AbstractSizedEnvironment[SequenceState]):
 
     @staticmethod
     def sizes(letters: int, length: int, build: Build) -> dict[str, Any]:
-        """The static fields that follow from the letters and where they are added."""
+        """The static fields that follow from the letters and where they are added.
+
+        Args:
+            letters: the size of the alphabet.
+            length: the length of a complete string.
+            build: where letters are added.
+        """
         ends = 1 if build == "append" else 2
         own = {"letters": letters, "length": length, "build": build}
         return own | {"horizon": length, "actions": ends * letters, "parents": ends}

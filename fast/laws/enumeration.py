@@ -76,6 +76,12 @@ def enumerate_environment(
     may differ by rounding in its precision (`log_reward_tolerance`). Raises TooLargeError if the
     problem has more than `max_states` states, and InputError if the environment's initial state,
     children, numbers of parents, terminal states or rewards differ from the reference's.
+
+    Args:
+        problem: the problem in plain Python.
+        environment: the same problem as array code.
+        max_states: the largest number of states to list.
+        precision: the arithmetic of `log R`.
     """
     dag = enumerate_dag(problem, max_states)
     rewards = enumerate_rewards(problem, dag)

@@ -25,6 +25,11 @@ def exact_policy(
     its rows are closed as there (`reference.rows.exact`). Keying the lift by histories is
     always right and compares no floating-point latents. A Markovian policy gets the trivial lift.
     Raises TooLargeError if the lift has more than `max_nodes` states.
+
+    Args:
+        policy: the sampler.
+        enumeration: the listed states, with their features and rewards.
+        max_nodes: the largest number of states of the lift.
     """
     is_markov = policy.is_markovian
     lifted = lift(enumeration.dag, Forgetful() if is_markov else History(), max_nodes)

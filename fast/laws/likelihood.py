@@ -43,7 +43,13 @@ def fit_projection(
     Markovian `q`, and the gap `KL(p_F || q)` is the price of forgetting. A larger gap after
     training is due to the network or the optimiser.
 
-    `markovian` is a policy at its initial weights; the trajectories of each step are drawn anew.
+    Args:
+        policy: the path-dependent policy.
+        markovian: a Markovian policy at its initial weights.
+        environment: the state graph as array code.
+        optimiser: the steps, the rule and its learning rate.
+        batch: the trajectories of each step, drawn anew.
+        seed: the seed of every draw.
     """
 
     def log_likelihood(markovian: Policy, drawn: Trajectories) -> jax.Array:
@@ -67,7 +73,12 @@ def tightened(
     reversal of the sampler, `p_F(tau | x)`. (Trajectory likelihood maximisation: Gritsaev et al.,
     2025; there `p_B` is trained together with `p_F`, which does not change here.)
 
-    Each of the gradient steps has 256 trajectories; no step begins after so many seconds.
+    Args:
+        policy: the sampler.
+        environment: the state graph as array code.
+        steps: gradient steps, each on 256 trajectories.
+        seed: the seed of every draw.
+        seconds: no step begins later than this.
     """
     first, _ = jax.random.split(jax.random.key(seed))
     sizes = [feature_count(environment), WIDTH, WIDTH, environment.parents]
@@ -86,7 +97,13 @@ def tightened(
 def log_likelihood(
     backward: LearnedBackward, environment: AbstractEnvironment[Any], drawn: Trajectories
 ) -> jax.Array:
-    """`log p_B(tau | x)` of trajectories, in nats, shape (batch,)."""
+    """`log p_B(tau | x)` of trajectories, in nats, shape (batch,).
+
+    Args:
+        backward: the learned p_B.
+        environment: the state graph as array code.
+        drawn: trajectories of the sampler.
+    """
     before = jax.tree.map(lambda leaf: leaf[:, :-1], drawn.states)
     after = jax.tree.map(lambda leaf: leaf[:, 1:], drawn.states)
 

@@ -49,6 +49,12 @@ def rollout(
 
     With a random latent `w` the terms are those of the pairs `(s_t, w_t)`, and `p_B(. | x)` begins
     with the distribution that the target gives the last latent.
+
+    Args:
+        policy: the sampler.
+        environment: the state graph as array code.
+        key: a random key of JAX.
+        batch: the number of trajectories.
     """
     if isinstance(policy, StochasticPolicy):
         return rollout_latents(policy, environment, key, batch)
@@ -60,14 +66,28 @@ def rollout(
 def forward_paths(
     policy: AnyPolicy, environment: AbstractEnvironment[Any], count: int, seed: int
 ) -> Paths:
-    """Trajectories drawn from `p_F`; ends are a batch of arrays."""
+    """Trajectories drawn from `p_F`; ends are a batch of arrays.
+
+    Args:
+        policy: the sampler.
+        environment: the state graph as array code.
+        count: how many are drawn.
+        seed: the seed of every draw.
+    """
     return _joined(list(_blocks(policy, environment, count, seed, ESTIMATE_BLOCK)))
 
 
 def backward_paths(
     policy: Policy, environment: AbstractEnvironment[Any], final: Any, seed: int
 ) -> Paths:
-    """One trajectory `tau ~ p_B(. | x)` for each of a batch of terminal states."""
+    """One trajectory `tau ~ p_B(. | x)` for each of a batch of terminal states.
+
+    Args:
+        policy: the sampler.
+        environment: the state graph as array code.
+        final: a batch of terminal states.
+        seed: the seed of every draw.
+    """
     count = jax.tree.leaves(final)[0].shape[0]
     blocks = []
     for start in range(0, count, ESTIMATE_BLOCK):
@@ -81,7 +101,14 @@ def backward_paths(
 def labelled_paths(
     policy: AnyPolicy, environment: AbstractEnvironment[Any], count: int, seed: int
 ) -> Paths:
-    """Trajectories drawn from `p_F`; ends are labels, decoded block by block to save memory."""
+    """Trajectories drawn from `p_F`; ends are labels, decoded block by block to save memory.
+
+    Args:
+        policy: the sampler.
+        environment: the state graph as array code.
+        count: how many are drawn.
+        seed: the seed of every draw.
+    """
     return _labelled(environment, _blocks(policy, environment, count, seed, SAMPLE_BLOCK))
 
 
@@ -92,7 +119,15 @@ def drawn_nodes(
     count: int,
     seed: int,
 ) -> Paths:
-    """Trajectories drawn from `p_F`; ends are nodes of the DAG, with the exact `log R`."""
+    """Trajectories drawn from `p_F`; ends are nodes of the DAG, with the exact `log R`.
+
+    Args:
+        policy: the sampler.
+        environment: the state graph as array code.
+        enumeration: the listed states, with their features and rewards.
+        count: how many are drawn.
+        seed: the seed of every draw.
+    """
     paths, dag = labelled_paths(policy, environment, count, seed), enumeration.dag
     nodes = np.array([dag.index[label] for label in paths.ends])
     log_reward = enumeration.log_rewards[np.searchsorted(dag.terminals, nodes)]
@@ -105,6 +140,12 @@ def drawn_terminals(
     """Samples of terminal states, on any problem.
 
     Raises InputError if a row of logits on the way is not finite, from which nothing can be drawn.
+
+    Args:
+        policy: the sampler.
+        environment: the state graph as array code.
+        count: how many are drawn.
+        seed: the seed of every draw.
     """
     return _as_samples(labelled_paths(policy, environment, count, seed))
 
@@ -117,6 +158,11 @@ def log_probabilities(
     """Probabilities of complete trajectories `s_o, ..., x`, given and returned by their labels.
 
     Raises InputError, as `as_batch` does, or if the latent is random.
+
+    Args:
+        policy: the sampler.
+        environment: the state graph as array code.
+        trajectories: the labels of the states of each, from the initial to a terminal one.
     """
     if not isinstance(policy, Policy):
         raise InputError(

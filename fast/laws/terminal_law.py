@@ -79,6 +79,14 @@ def law_of(
 
     The final one is computed in float64, or with all the samples; that for a training curve is
     quick.
+
+    Args:
+        policy: the sampler.
+        environment: the state graph as array code.
+        enumeration: the listed states, with their features and rewards.
+        final: compute in float64, or with all samples; else quickly, for a training curve.
+        seed: the seed of every draw.
+        samples: trajectories to draw where nothing can be summed.
     """
     if has_exact_law(policy, enumeration):
         return exact_law(policy, enumeration, float64=final or jnp.zeros(()).dtype == jnp.float64)
@@ -95,6 +103,11 @@ def exact_law(policy: Policy, enumeration: Enumeration, *, float64: bool) -> Ter
 
     By dynamic programming for a Markovian policy, else by summing every complete trajectory. Raises
     TooLargeError if a path-dependent policy has more than 20 million trajectories.
+
+    Args:
+        policy: the sampler.
+        enumeration: the listed states, with their features and rewards.
+        float64: evaluate the network in float64, not float32.
     """
     if policy.is_markovian:
         return _markov_law(policy, enumeration, float64=float64)
@@ -131,7 +144,15 @@ def sampled_law(
     samples: int,
     seed: int,
 ) -> TerminalLaw:
-    """The empirical terminal law of `samples` trajectories."""
+    """The empirical terminal law of `samples` trajectories.
+
+    Args:
+        policy: the sampler.
+        environment: the state graph as array code.
+        enumeration: the listed states, with their features and rewards.
+        samples: the number of trajectories.
+        seed: the seed of every draw.
+    """
     drawn = drawn_nodes(policy, environment, enumeration, samples, seed).ends
     counts = np.bincount(drawn, minlength=len(enumeration.dag.labels))
     return TerminalLaw(
@@ -152,6 +173,13 @@ def backward_law(
     always has sampling error. A trajectory that is likely under `p_F` and rare under `p_B` is
     missed, and its share of `p_T(x)` with it. Standard errors do not show this, but the sum of the
     estimates does. Estimates are divided by that sum. `p_B` must not read latents.
+
+    Args:
+        policy: the sampler, whose p_B reads no latent.
+        environment: the state graph as array code.
+        enumeration: the listed states, with their features and rewards.
+        samples: the number of trajectories, for all terminals together.
+        seed: the seed of every draw.
 
     Returns:
         the law; None if there are fewer than 16 of the trajectories for each terminal, or if its

@@ -30,8 +30,11 @@ def policy_step(
 ) -> tuple[Any, jax.Array, jax.Array]:
     """One step of a policy: latents on arrival, the outputs there, and `log p_F` of every action.
 
-    `latent` is that of the step before, None at the initial state; observations and masks of legal
-    actions have the shapes (batch, features) and (batch, actions).
+    Args:
+        policy: the sampler.
+        latent: that of the step before; None at the initial state.
+        seen: features on arrival, shape (batch, features).
+        mask: the legal actions, shape (batch, actions).
     """
     network = policy.network
     latent = network.initial(seen.shape[:1]) if latent is None else network.advance(latent, seen)
@@ -64,8 +67,12 @@ def complete_histories(
 ) -> Iterator[Paths]:
     """Every complete trajectory of the DAG, depth-first in blocks; ends are nodes, sums in float64.
 
-    With `visits_ends` the network is evaluated in terminal states even if `p_B` reads no latent:
-    then the order of the trajectories is the same for every policy.
+    Args:
+        policy: the sampler.
+        enumeration: the listed states, with their features and rewards.
+        float64: evaluate the network in float64, not float32.
+        visits_ends: evaluate the network in terminal states even if p_B reads no latent, so that
+            the order is the same for every policy.
     """
     dag, is_lifted = enumeration.dag, policy.backward.reads_latent
     visits_ends = visits_ends or is_lifted
@@ -155,7 +162,13 @@ def _evaluate(
 
 
 def base_log_p_b(policy: Policy, enumeration: Enumeration, *, float64: bool) -> Floats:
-    """`log p_B`, in nats, one per edge of the base DAG; for a `p_B` that reads no latents."""
+    """`log p_B`, in nats, one per edge of the base DAG; for a `p_B` that reads no latents.
+
+    Args:
+        policy: the sampler.
+        enumeration: the listed states, with their features and rewards.
+        float64: evaluate the network in float64, not float32.
+    """
     heads = [v for _, v in enumeration.dag.edges]
     if policy.backward.is_uniform:
         # In float64 for any network, so that the mass of `p_B` is 1 up to float64's rounding.

@@ -125,6 +125,14 @@ def estimated_report(
 
     There are at most 16,384 trajectories each way; with fewer, in proportion fewer backward
     trajectories for each of the FCS states.
+
+    Args:
+        policies: the samplers, one for each seed of training.
+        learned_log_z: log Z of each sampler, in nats; None if the loss learns none.
+        environment: the state graph as array code.
+        closed_form: the exact Z of the problem, where it has one.
+        seed: the seed of every draw.
+        samples: trajectories to draw forwards; at most 16,384 are used each way.
     """
     on = _Samples(environment, closed_form, seed, samples, policies)
     uniform = uniform_policy(policies[0])
@@ -158,7 +166,15 @@ def curve_value(
     exact: Any,
     seed: int,
 ) -> float | None:
-    """TV of trajectories, for a training curve; None without a closed form."""
+    """TV of trajectories, for a training curve; None without a closed form.
+
+    Args:
+        policy: the sampler.
+        environment: the state graph as array code.
+        closed_form: the exact Z of the problem, where it has one.
+        exact: a batch of independent samples of the target.
+        seed: the seed of every draw.
+    """
     if closed_form is None:
         return None
     forward = forward_paths(policy, environment, CURVE_SAMPLES, seed)
@@ -172,6 +188,11 @@ def total_variation_of_paths(log_z: float, forward: Paths, backward: Paths) -> E
     With `f = log(p_F / mu)` it is the mean of `tanh(|f| / 2)` under `(p_F + mu) / 2`. It is at
     least the distance of the terminal laws, and equals it where each `x` has one trajectory.
     (Claim loss-tv-bound.) As many trajectories are drawn forwards, from `p_F`, as from `mu`.
+
+    Args:
+        log_z: the exact log Z, in nats.
+        forward: trajectories from p_F.
+        backward: as many trajectories from mu.
     """
     parts = [
         np.tanh(np.abs(paths.log_ratio - paths.log_reward + log_z) / 2)
@@ -195,6 +216,15 @@ def estimated_fcs(
     Each of the states, batch by batch, has `backward` trajectories; one is exact where a state has
     only one. `p_B` must not read latents.
 
+    Args:
+        policy: the sampler.
+        environment: the state graph as array code.
+        final: a batch of terminal states.
+        log_rewards: their log R, in nats.
+        size: the number of states of a batch of the definition.
+        backward: trajectories for each state.
+        seed: the seed of every draw.
+
     Returns:
         the estimate; by how much it falls from half the trajectories to all, which shows the size
         of the bias; and the estimates of `log p_T`, in nats.
@@ -216,7 +246,13 @@ def estimated_fcs(
 
 
 def random_terminals(environment: AbstractEnvironment[Any], count: int, seed: int) -> Any:
-    """A batch of terminal states, independent and uniform on `X`."""
+    """A batch of terminal states, independent and uniform on `X`.
+
+    Args:
+        environment: the state graph as array code.
+        count: how many are drawn.
+        seed: the seed of every draw.
+    """
     keys = jax.random.split(jax.random.key(seed), count)
     return jax.tree.map(np.asarray, _uniform(environment, keys))
 
@@ -224,7 +260,14 @@ def random_terminals(environment: AbstractEnvironment[Any], count: int, seed: in
 def drawn_batches(
     policies: Sequence[Policy], environment: AbstractEnvironment[Any], count: int, seed: int
 ) -> tuple[Any, int]:
-    """Batches of different states from so many draws of each sampler, and the size of a batch."""
+    """Batches of different states from so many draws of each sampler, and the size of a batch.
+
+    Args:
+        policies: the samplers.
+        environment: the state graph as array code.
+        count: draws of each sampler.
+        seed: the seed of every draw.
+    """
     drawn = [forward_paths(policy, environment, count, seed).ends for policy in policies]
     every = jax.tree.map(lambda *leaves: np.concatenate(leaves), *drawn)
     _, first = np.unique(_flat(every), axis=0, return_index=True)
@@ -236,7 +279,14 @@ def drawn_batches(
 def exact_terminals(
     environment: AbstractEnvironment[Any], closed_form: ClosedForm[Hashable], count: int, seed: int
 ) -> Any:
-    """A batch of independent samples of the target."""
+    """A batch of independent samples of the target.
+
+    Args:
+        environment: the state graph as array code.
+        closed_form: what draws from the target.
+        count: how many are drawn.
+        seed: the seed of every draw.
+    """
     states = map(environment.encode, closed_form.sample(count, seed))
     return jax.tree.map(lambda *leaves: np.stack(leaves), *states)
 

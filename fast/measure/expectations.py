@@ -28,7 +28,14 @@ def features_of(problem: Any) -> Features | None:
 def summed_expectations(
     features: Features, enumeration: Enumeration, law: Floats, target: Floats
 ) -> tuple[Expectation, ...]:
-    """Exact expectations under a sampler's law and the target, on all terminal states."""
+    """Exact expectations under a sampler's law and the target, on all terminal states.
+
+    Args:
+        features: names, and their values by terminal state.
+        enumeration: the listed states, with their features and rewards.
+        law: p_T(x) by terminal.
+        target: R(x) / Z by terminal.
+    """
     dag = enumeration.dag
     names, values = table(features, [dag.labels[x] for x in dag.terminals], is_bounded=False)
     pairs = zip(names, law @ values, target @ values, strict=True)
@@ -46,7 +53,12 @@ def drawn_expectations(
 ) -> tuple[Expectation, ...]:
     """Expectations under a sampler and its target, from drawn trajectories and their weights.
 
-    Features are by default those that networks see; `exact` has the known expectations, by name.
+    Args:
+        features: names, and their values by terminal state; None for what networks see.
+        policy: the sampler.
+        environment: the state graph as array code.
+        exact: known expectations under the target, by name.
+        seed: the seed of every draw.
     """
     drawn = drawn_terminals(policy, environment, SAMPLES, seed)
     if features is None:

@@ -151,7 +151,12 @@ def figures_of_all(
 ) -> tuple[tuple[Figures, ...], Figures]:
     """The figures of trained samplers and of the uniform policy, each on samples of its own.
 
-    `figures` measures a sampler, from a seed and its learned `log Z`, if the loss learns one.
+    Args:
+        figures: measures a sampler, from a seed and its learned log Z.
+        samplers: the trained samplers.
+        uniform: the uniform policy, measured alike.
+        learned_log_z: log Z of each sampler, in nats; None if the loss learns none.
+        seed: the seed of every draw.
     """
     log_z: Sequence[float | None] = learned_log_z or [None] * len(samplers)
     pairs = enumerate(zip(samplers, log_z, strict=True))

@@ -82,7 +82,16 @@ def enumerated_report(
     laws: list[TerminalLaw],
     seed: int,
 ) -> Report:
-    """Measures trained samplers, the uniform policy and the target alike, on every terminal."""
+    """Measures trained samplers, the uniform policy and the target alike, on every terminal.
+
+    Args:
+        policies: the trained samplers.
+        learned_log_z: log Z of each sampler, in nats; None if the loss learns none.
+        environment: the state graph as array code.
+        enumeration: the listed states, with their features and rewards.
+        laws: their terminal laws.
+        seed: the seed of every draw.
+    """
     terminals = _Terminals(environment, enumeration)
     probabilities = [law.probabilities for law in laws]
     learned, uniform = figures_of_all(

@@ -135,7 +135,14 @@ class BackwardOptions:
     def build(
         self, features: int, parents: int, hidden: list[int], *, key: PRNGKeyArray
     ) -> AbstractBackwardPolicy:
-        """The policy, given the numbers of features and of backward actions, and hidden widths."""
+        """The policy, given the numbers of features and of backward actions, and hidden widths.
+
+        Args:
+            features: the number of features of a state.
+            parents: the number of backward actions.
+            hidden: the widths of hidden layers.
+            key: a random key of JAX.
+        """
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,11 @@ class Policy(eqx.Module):
 
         It is that at the state with these features and legal backward actions; only a backward
         policy that reads the latent needs the network's outputs there.
+
+        Args:
+            outputs: the network's outputs at the state; None unless p_B reads latents.
+            observation: the features of the state.
+            mask: the legal backward actions.
         """
         if outputs is not None:
             outputs = outputs[..., self.actions : self.actions + self.backward.outputs]

@@ -27,6 +27,12 @@ def draw_action(
     """The action at which the distribution function exceeds the draw; always a legal one.
 
     Draws are uniform on [0, 1); `log p_F` is in nats.
+
+    Args:
+        log_p: `log p_F`, in nats.
+        mask: the legal actions.
+        draw: uniform on [0, 1).
+        exploration: how actions differ from p_F.
     """
     epsilon, temperature = exploration
     if not isinstance(temperature, float) or temperature != 1.0:

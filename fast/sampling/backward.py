@@ -22,6 +22,12 @@ def sample_backward(
     """Samples trajectories `tau ~ p_B(. | x)` from their ends; not for a `p_B` that reads latents.
 
     No gradient flows through the samples; the draws are those of `uniforms`.
+
+    Args:
+        policy: the sampler, whose p_B reads no latent.
+        environment: the state graph as array code.
+        final: a batch of terminal states.
+        draws: those of `uniforms`.
     """
 
     def move(state: Any, draw: Float[Array, " batch"]) -> tuple[Any, Any]:

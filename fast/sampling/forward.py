@@ -90,6 +90,14 @@ def sample_trajectories(
     `draws` of `uniforms`. The layout is by default that of this process's platform; if it skips
     what has ended, a policy that is Markovian, or has a head, is evaluated on the other
     trajectories alone. `cache` keeps activations of the network for the gradient.
+
+    Args:
+        policy: the sampler.
+        environment: the state graph as array code.
+        draws: those of `uniforms`.
+        exploration: how actions differ from p_F.
+        schedule: the layout of the evaluations; None for that of this platform.
+        cache: keep activations of the network for the gradient.
     """
     schedule = schedule or schedule_for()
     network = policy.network

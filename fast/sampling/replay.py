@@ -27,7 +27,13 @@ class Buffer(NamedTuple):
 def empty_buffer(
     environment: AbstractEnvironment[Any], capacity: int, *, with_densities: bool = False
 ) -> Buffer:
-    """A buffer without states, with room for densities or not."""
+    """A buffer without states, with room for densities or not.
+
+    Args:
+        environment: the state graph as array code.
+        capacity: the largest number of states.
+        with_densities: make room for the density of each draw.
+    """
     states = jax.tree.map(
         lambda leaf: jnp.zeros((capacity, *leaf.shape), leaf.dtype),
         jax.eval_shape(environment.initial),
@@ -64,7 +70,14 @@ def add(
     log_rewards: Float[Array, " batch"],
     beta: Float[Array, ""] | float = 1.0,
 ) -> Buffer:
-    """The buffer with a batch added, drawn while the target was `R^beta`."""
+    """The buffer with a batch added, drawn while the target was `R^beta`.
+
+    Args:
+        buffer: the buffer.
+        states: a batch of terminal states.
+        log_rewards: their log R, in nats.
+        beta: the exponent of the reward while they were drawn.
+    """
     capacity = buffer.log_rewards.shape[0]
     place = (buffer.added + jnp.arange(log_rewards.shape[0])) % capacity
     densities = buffer.log_densities
@@ -89,6 +102,12 @@ def choose(
 
     They are drawn uniformly, in proportion to `R`, or, from a buffer with densities, in proportion
     to `R^beta / density`, with the exponent `beta` of the target now; draws are uniform on [0, 1).
+
+    Args:
+        buffer: a buffer that is not empty.
+        draws: uniform on [0, 1).
+        beta: the exponent of the reward now.
+        by_reward: draw in proportion to R, not uniformly.
     """
     filled = jnp.arange(buffer.log_rewards.shape[0]) < buffer.added
     weights = filled.astype(buffer.log_rewards.dtype)

@@ -46,12 +46,24 @@ class Cached(NamedTuple):
 def uniforms(
     key: PRNGKeyArray, environment: AbstractEnvironment[Any], batch: int
 ) -> Float[Array, "time batch"]:
-    """The random numbers of a batch of trajectories: one per step, uniform on [0, 1)."""
+    """The random numbers of a batch of trajectories: one per step, uniform on [0, 1).
+
+    Args:
+        key: a random key of JAX.
+        environment: the state graph as array code.
+        batch: the number of trajectories.
+    """
     return jax.random.uniform(key, (environment.horizon, batch))
 
 
 def between(trajectories: Trajectories, start: int, stop: int) -> Trajectories:
-    """The steps of trajectories from one time to another."""
+    """The steps of trajectories from one time to another.
+
+    Args:
+        trajectories: the batch, padded to the horizon.
+        start: the first step.
+        stop: the step after the last.
+    """
     return trajectories._replace(
         states=jax.tree.map(lambda leaf: leaf[:, start : stop + 1], trajectories.states),
         actions=trajectories.actions[:, start:stop],

@@ -20,7 +20,13 @@ def log_normal(
     mean: Float[Array, "*batch d"],
     log_scale: Float[Array, "*batch d"],
 ) -> Float[Array, "*batch"]:
-    """`log N(w | mean, diag(scale)^2)`."""
+    """`log N(w | mean, diag(scale)^2)`.
+
+    Args:
+        latent: where the density is taken.
+        mean: the mean.
+        log_scale: the logarithm of each standard deviation.
+    """
     standard = (latent - mean) * jnp.exp(-log_scale)
     return jnp.sum(-0.5 * standard**2 - log_scale - 0.5 * math.log(2 * math.pi), -1)
 
@@ -36,7 +42,13 @@ class Normal(eqx.Module):
 
     @classmethod
     def of(cls, mean: Sequence[float], covariance: Sequence[float], size: int) -> "Normal":
-        """The distribution, by `mean_vector` and `covariance_factor`."""
+        """The distribution, by `mean_vector` and `covariance_factor`.
+
+        Args:
+            mean: as in `mean_vector`.
+            covariance: as in `covariance_factor`.
+            size: the size of the latent.
+        """
         return cls(
             jnp.asarray(mean_vector(mean, size), jnp.float32),
             jnp.asarray(covariance_factor(covariance, size), jnp.float32),

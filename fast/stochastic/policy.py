@@ -106,7 +106,13 @@ class StochasticPolicy(eqx.Module):
         latent: Float[Array, "*batch d"],
         mask: Bool[Array, "*batch actions"],
     ) -> Float[Array, "*batch actions"]:
-        """`log p_{F,s}` of every action, in nats; about -1e9 where masked."""
+        """`log p_{F,s}` of every action, in nats; about -1e9 where masked.
+
+        Args:
+            seen: the features of the state.
+            latent: its latent.
+            mask: the legal actions.
+        """
         return masked_log_softmax(self.head(jnp.concatenate([seen, latent], -1)), mask)
 
     def forward(
@@ -121,7 +127,13 @@ class StochasticPolicy(eqx.Module):
         following: Float[Array, "*batch features"],
         latent: Float[Array, "*batch d"],
     ) -> Moments:
-        """Mean and log scale of the latent at `s_t`, given the one at `s_{t+1}`."""
+        """Mean and log scale of the latent at `s_t`, given the one at `s_{t+1}`.
+
+        Args:
+            seen: the features of s_t.
+            following: the features of s_{t+1}.
+            latent: the latent at s_{t+1}.
+        """
         return self._moments(self.reverse(jnp.concatenate([seen, following, latent], -1)), latent)
 
     def _moments(self, outputs: Array, latent: Array) -> Moments:

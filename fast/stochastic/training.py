@@ -52,6 +52,13 @@ def stochastic_loss(
 
     The two are equal for "fixed". For "reparameterised", with trajectories drawn on-policy, the
     surrogate also has a term of value 0 with the derivative of the sampling distribution.
+
+    Args:
+        sampler: the policy, with log Z where the loss learns one.
+        environment: the state graph as array code.
+        target: the law of the last latent.
+        trajectories: the batch, padded to the horizon.
+        gradient: "fixed" or "reparameterised".
     """
     policy: StochasticPolicy = sampler.policy
     if gradient == "fixed" and policy.is_stochastic:
@@ -94,7 +101,13 @@ class Latents(Method):
     def learn(
         self, environment: AbstractEnvironment[Any], state: TrainState, key: PRNGKeyArray
     ) -> tuple[Gradient, Buffer | None]:
-        """The gradient of the loss on a batch drawn by the exploring policy."""
+        """The gradient of the loss on a batch drawn by the exploring policy.
+
+        Args:
+            environment: the state graph as array code.
+            state: the state of the training.
+            key: a random key of JAX.
+        """
         config, policy = self.config, state.sampler.policy
         assert isinstance(config.dynamics, MeanOptions)
         noise = draw_noise(key, environment, config.sampling.batch, config.dynamics.latent_size)

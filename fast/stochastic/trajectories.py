@@ -42,7 +42,14 @@ class LatentTrajectories(NamedTuple):
 def draw_noise(
     key: PRNGKeyArray, environment: AbstractEnvironment[Any], batch: int, size: int
 ) -> Noise:
-    """Random numbers for a batch of trajectories with latents in `R^size`."""
+    """Random numbers for a batch of trajectories with latents in `R^size`.
+
+    Args:
+        key: a random key of JAX.
+        environment: the state graph as array code.
+        batch: the number of trajectories.
+        size: the size of the latent.
+    """
     choices, latents = jax.random.split(key)
     times = environment.horizon + 1
     return Noise(
@@ -60,6 +67,12 @@ def sample_latent_trajectories(
     """Samples trajectories from `xi` and `p_F`, or with exploring actions; latents never explore.
 
     No gradient flows through the samples; `trace` repeats the latents as functions of the policy.
+
+    Args:
+        policy: the sampler.
+        environment: the state graph as array code.
+        noise: the numbers of `draw_noise`.
+        exploration: how actions differ from p_F.
     """
     batch = noise.uniform.shape[1]
     weights = jnp.broadcast_to(policy.start.log_weights(), (batch, len(policy.start.logits)))
@@ -108,6 +121,11 @@ def trace(
     """The latents along given states as functions of the policy and the noise.
 
     They equal the sampled ones and are differentiable, as in backpropagation through time.
+
+    Args:
+        policy: the sampler.
+        environment: the state graph as array code.
+        trajectories: the batch, padded to the horizon.
     """
     base = trajectories.base
     seen = _features(environment, base)
@@ -144,6 +162,14 @@ def evaluate(
     `w_0` is in the first step, that of `w_n` in the reward. A deterministic latent has no
     densities, so that the terms are those of the states. The latents, as sampled or as traced, are
     evaluated in place of the trajectories' own.
+
+    Args:
+        policy: the sampler.
+        environment: the state graph as array code.
+        target: the law of the last latent.
+        trajectories: the batch, padded to the horizon.
+        latents: the latents, sampled or traced, which are evaluated in place of the trajectories'
+            own.
     """
     base = trajectories.base
     seen = _features(environment, base)
@@ -169,6 +195,12 @@ def rollout_latents(
     """Trajectories from `xi` and `p_F`, and their terms, with the reward of the state alone.
 
     The target density of the last latent is in `p_B(. | x)` here.
+
+    Args:
+        policy: the sampler.
+        environment: the state graph as array code.
+        key: a random key of JAX.
+        batch: the number of trajectories.
     """
     target = policy.target
     noise = draw_noise(key, environment, batch, len(target.mean))
@@ -185,7 +217,14 @@ def log_choices(
     trajectories: LatentTrajectories,
     latents: Float[Array, "batch times d"],
 ) -> Float[Array, " batch"]:
-    """The log probability of all discrete choices: the component of `xi` and the actions."""
+    """The log probability of all discrete choices: the component of `xi` and the actions.
+
+    Args:
+        policy: the sampler.
+        environment: the state graph as array code.
+        trajectories: the batch, padded to the horizon.
+        latents: the latents, sampled or traced.
+    """
     base = trajectories.base
     taken = _log_chosen(policy, environment, base, _features(environment, base), latents[:, :-1])
     chosen = policy.start.log_weights()[trajectories.component]
