@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fast.tasks.posteriors import PRIORS
-from reference.certificates.statement import at_most, small
 from reference.contract.arguments import checked
 from reference.contract.errors import InputError, plain
 from reference.contract.files import sha256
+from reference.contract.text import at_most, small
 from reference.posterior.columns import Levels, Table, check_unmasked, read_table, table_of
 from reference.posterior.dag_floats import Progress
 from reference.posterior.edge_rules import NamedEdge

@@ -22,9 +22,9 @@ from fast.training.compose import TrainConfig, from_json, to_json
 from pdai.certifying.certify import certify
 from pdai.certifying.target import Target
 from pdai.run import Run
-from reference.certificates.statement import small
 from reference.contract.errors import InputError
 from reference.contract.files import read_file, sha256
+from reference.contract.text import small
 
 LOG, LEVEL = "rounds.json", 1e-6
 # Trajectories of a certificate, at most, and its seconds; the states of an exact one.

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from reference.balance import log_float
+from reference.certificates.expectations import exact_lines
 from reference.fields.field import RATIONAL
 from reference.marginals import marginal
 from reference.metrics import normalize, total_variation
 from reference.policies import BackwardKernel, BackwardPolicy, ForwardPolicy
-from reference.rows.features import exact_lines
 from reference.rows.importance import shortfall
 from verify.lib.laws import PathLaws, path_laws
 from verify.lib.named_dags import TWO_TO_ONE

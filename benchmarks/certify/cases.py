@@ -22,7 +22,8 @@ from tasks import BitTask, GridTask, IsingTask, TableTask, Task  # noqa: E402
 
 import pdai  # noqa: E402
 from benchmarks.harness import Table  # noqa: E402
-from reference.certificates.statement import Certificate, Regime, small  # noqa: E402
+from reference.certificates.statement import Certificate, Regime  # noqa: E402
+from reference.contract.text import small  # noqa: E402
 from reference.problems import BitSequences, Cell, Grid, TableSequences  # noqa: E402
 
 BITS = BitSequences.random(32, 4, exponent=3)

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from reference.certificates.exact import ExactLaw, law_beside_target
-from reference.certificates.policies import BATCH_ROUNDING, LOGITS
 from reference.contract.errors import InputError, TooLargeError, check_hashable, shown
 from reference.contract.user_code import ASKED_AGAIN, asked_again, called
 from reference.dag import PointedDAG, pointed_dag
@@ -17,6 +16,7 @@ from reference.policies import ForwardPolicy
 from reference.problems.closed_form import Enclosure
 from reference.problems.enumeration import LONGEST
 from reference.rows.exact import Floats, Ints, choose_all, exact_row, soft_rows
+from reference.rows.functions import BATCH_ROUNDING, LOGITS
 from reference.rows.importance import Walks
 from reference.rows.sums import PathSums
 from reference.rows.walks import LogRewards, Sampler

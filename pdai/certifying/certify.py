@@ -32,6 +32,13 @@ from pdai.certifying.sources import (
 from pdai.certifying.target import Target, log_z_interval
 from reference.certificates.bare import STANDING_OUT, against_law, against_samples
 from reference.certificates.betting import Interval
+from reference.certificates.expectations import (
+    FeatureMeans,
+    both,
+    exact_lines,
+    modes,
+    sample_lines,
+)
 from reference.certificates.independence import check_apart, check_independent
 from reference.certificates.inputs import FILES, STDIN
 from reference.certificates.listed import ListedLaw, from_logs, law_of
@@ -39,20 +46,13 @@ from reference.certificates.paths import SeveralPaths
 from reference.certificates.recorded import Recorded, read_record
 from reference.certificates.regimes import Draws, Result, with_log_z, with_neither, with_target
 from reference.certificates.state_texts import Outside
-from reference.certificates.statement import Certificate, Kind, Line, Regime, at_most
+from reference.certificates.statement import Certificate, Kind, Line, Regime
 from reference.contract.errors import InputError, TooLargeError, no_such, shown
 from reference.contract.loading import as_problem, load_object
+from reference.contract.text import at_most
 from reference.contract.user_code import called
 from reference.problems.closed_form import ClosedForm
-from reference.rows.features import (
-    FeatureMeans,
-    Features,
-    both,
-    exact_lines,
-    knows_means,
-    modes,
-    sample_lines,
-)
+from reference.rows.features import Features, knows_means
 from reference.rows.importance import Walks
 from reference.rows.sums import ExactPath
 from reference.rows.walks import Sampler

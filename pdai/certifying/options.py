@@ -8,7 +8,6 @@ from typing import Annotated, Any, Self
 import tyro
 
 from pdai.certifying.target import log_z_interval
-from reference.certificates.policies import Gives, Takes
 from reference.certificates.regimes import Budget
 from reference.certificates.statement import Regime
 from reference.contract.arguments import check_fields
@@ -24,6 +23,7 @@ from reference.contract.files import check_output
 from reference.contract.loading import load_object
 from reference.contract.user_code import number_or_infinite
 from reference.rows.features import Features
+from reference.rows.functions import Gives, Takes
 
 
 def _from_words(metavar: str, nargs: Any, read: Callable[[list[str]], Any]) -> Any:

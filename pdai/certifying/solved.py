@@ -8,8 +8,8 @@ from pdai.certifying.sources import SamplerSource
 from pdai.certifying.target import Target
 from pdai.solving.solved import Solved
 from reference.certificates.exact import ExactLaw
-from reference.certificates.statement import at_most
 from reference.contract.errors import InputError, TooLargeError
+from reference.contract.text import at_most
 
 ROWS = "the certificate covers the rows of policy.npz, from which `pdai sample` draws exactly"
 

@@ -28,7 +28,6 @@ from reference.certificates.exact import ExactLaw, ExactSampler, exact_sampler, 
 from reference.certificates.independence import check_independent, check_repeats, written_out
 from reference.certificates.inputs import JSON_LINES, values_of
 from reference.certificates.listed import ListedLaw
-from reference.certificates.policies import BackwardRows, ForwardRows
 from reference.certificates.problem import states_by_label
 from reference.certificates.recorded import (
     EXCESS,
@@ -42,14 +41,15 @@ from reference.certificates.recorded import (
     read_record,
 )
 from reference.certificates.state_texts import Outside
-from reference.certificates.statement import at_most
 from reference.contract.errors import InputError, TooLargeError, check_hashable, check_type, shown
 from reference.contract.loading import name_of
+from reference.contract.text import at_most
 from reference.contract.user_code import called
 from reference.marginals import marginal
 from reference.posterior.columns import NOTHING, UNSEEN
 from reference.problems.base import MAX_LOG_REWARD
 from reference.problems.enumeration import exponential
+from reference.rows.functions import BackwardRows, ForwardRows
 from reference.rows.importance import Walks
 from reference.rows.walks import LogRewards, Sampler, Walker
 

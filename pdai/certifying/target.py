@@ -14,7 +14,6 @@ from reference.balance import log_float
 from reference.certificates.betting import Interval
 from reference.certificates.listed import ListedLaw
 from reference.certificates.partition import Bounding, bound_partition
-from reference.certificates.policies import WaysBack
 from reference.certificates.state_texts import FOLLOWED, StateTexts
 from reference.certificates.statement import FLOAT_INPUT, Kind
 from reference.contract.errors import InputError, TooLargeError, shown
@@ -23,6 +22,7 @@ from reference.dag import PointedDAG
 from reference.metrics import normalize
 from reference.problems.base import is_ours
 from reference.problems.enumeration import enumerate_dag, enumerate_rewards
+from reference.rows.functions import WaysBack
 from reference.rows.walks import LogRewards
 
 # The time limit of a search for bounds of log Z, in seconds.

@@ -11,8 +11,8 @@ import numpy as np
 
 from fast.laws.enumeration import Enumeration
 from reference.certificates.exact import ExactLaw
-from reference.certificates.statement import small
 from reference.contract.errors import plain
+from reference.contract.text import small
 
 # The TV above which advice is given, and the number of terminal states that it names.
 LARGE, NAMED = 0.02, 3

@@ -12,7 +12,7 @@ from pdai.arguments import task_options, tasks_union
 from pdai.commands.tables import say, show_rows
 from pdai.solving.solve import Choice, solve
 from pdai.solving.solved import TOLD
-from reference.certificates.statement import at_most
+from reference.contract.text import at_most
 from reference.problems.base import MAX_NODES
 from reference.rows.flows import Backward
 

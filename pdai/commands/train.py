@@ -13,8 +13,8 @@ from fast.training.compose import TrainConfig, configure
 from pdai.arguments import config_of, options_class, scan, tasks_union
 from pdai.commands import Accepting
 from pdai.commands.tables import say, show
-from reference.certificates.statement import small
 from reference.contract.errors import InputError
+from reference.contract.text import small
 
 if TYPE_CHECKING:
     from fast.measure.report import Report

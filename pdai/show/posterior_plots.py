@@ -11,8 +11,7 @@ from fast.runs.folder import stored_config
 from pdai.show.edge_picture import NAMES, edge_panel
 from pdai.show.stored import Floats, Stored
 from reference.balance import log_float
-from reference.certificates.statement import small
-from reference.contract.text import clipped
+from reference.contract.text import clipped, small
 
 # The most panels in a row, and features in a panel, with legible names.
 PANELS, MOST_FEATURES = 3, 32

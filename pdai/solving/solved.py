@@ -21,11 +21,10 @@ from fast.tasks import TASKS, Task
 from fast.tasks.custom import CustomTask
 from reference.balance import log_float
 from reference.certificates.exact import ExactSampler
-from reference.certificates.policies import WaysBack, parents_of
-from reference.certificates.statement import at_most
 from reference.contract.arguments import build, checked
 from reference.contract.errors import InputError, TooLargeError, check_integer, check_seed, shown
 from reference.contract.files import InFolder, load_arrays
+from reference.contract.text import at_most
 from reference.contract.user_code import called
 from reference.dag import PointedDAG
 from reference.fields.field import RATIONAL
@@ -35,6 +34,7 @@ from reference.problems.closed_form import Enclosure, stated_log_z
 from reference.problems.enumeration import AskedProblem, enumerate_dag, exact_reward
 from reference.rows.exact import exact_row
 from reference.rows.flows import Backward, Drawn, ExactFlows, GraphArrays
+from reference.rows.functions import WaysBack, parents_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -23,15 +23,16 @@ import numpy.typing as npt
 from reference.certificates.betting import Interval, MeanInterval
 from reference.certificates.collisions import (
     Counts,
-    Floats,
     collision_bound,
     expected_bound,
     probability,
     scores,
     split,
 )
-from reference.certificates.statement import Line, small
+from reference.certificates.statement import Line
 from reference.contract.errors import InputError, shown
+from reference.contract.text import small
+from reference.rows.exact import Floats
 
 # Events hold the values whose scores are above one of these, in standard deviations.
 ABOVE = (-6.0, -4.5, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.5, 6.0)

@@ -14,12 +14,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from reference.contract.errors import InputError
 from reference.fields.field import gamma
-
-Floats = npt.NDArray[np.float64]
+from reference.rows.exact import Floats
 
 # Factors of 1.6 for few to very many values of ordinary size, then of 16 for means far below 1.
 BETS: Floats = np.concatenate([1.6 ** np.arange(-18.0, 13), 1.6**12 * 16.0 ** np.arange(1, 7)])

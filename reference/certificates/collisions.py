@@ -32,9 +32,9 @@ import numpy as np
 import numpy.typing as npt
 
 from reference.certificates.betting import Interval, LowerMean
+from reference.rows.exact import Floats, Ints
 
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
+Counts = Ints
 
 # The share of the samples that choose the sets.
 CHOOSING = 5

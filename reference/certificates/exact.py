@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from reference.certificates.betting import Interval
-from reference.certificates.policies import ForwardRows
-from reference.certificates.statement import FLOAT_INPUT, FLOATS, Kind, Line, small
+from reference.certificates.statement import FLOAT_INPUT, Kind, Line
+from reference.contract.text import small
 from reference.contract.user_code import are_rational
 from reference.dag import PointedDAG
 from reference.fields.field import RATIONAL
@@ -15,6 +15,7 @@ from reference.lifted import Forgetful, History, LiftedDAG, lift
 from reference.metrics import kl_divergence, normalize, total_variation
 from reference.policies import ForwardPolicy
 from reference.problems.enumeration import met_again
+from reference.rows.functions import FLOATS, ForwardRows
 
 # States or histories per call, and terminal states that a note names.
 BATCH, NAMED = 4_096, 3

@@ -21,9 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reference.certificates.betting import Floats, MeanInterval
+from reference.certificates.betting import MeanInterval
 from reference.certificates.collisions import upper_probability
 from reference.contract.errors import InputError, shown
+from reference.rows.exact import Floats
 
 # The most samples of a histogram that are written out, in about 4 GB of memory.
 MOST = 50_000_000

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from reference.certificates.bare import bound_by_events, bound_from_above, cuts, noise_floor
-from reference.certificates.collisions import Floats
+from reference.rows.exact import Floats
 
 # Sizes are these steps of a factor of ten, up to the largest exponent.
 STEPS, EXPONENT = 8, 12

@@ -15,14 +15,8 @@ import numpy as np
 from reference.certificates.betting import LARGEST, Interval, LowerMean, MeanInterval
 from reference.certificates.statement import Line
 from reference.contract.errors import InputError
-from reference.rows.importance import (
-    Walks,
-    effective_size,
-    from_below,
-    log_mean,
-    pareto_k,
-    shortfall,
-)
+from reference.rows.exact import Floats
+from reference.rows.importance import SLACK, Walks, effective_size, log_mean, pareto_k, shortfall
 from reference.rows.walks import Sampler
 
 # Trajectories per block, and in the pilot, which gives the scale of the weights.
@@ -203,6 +197,13 @@ def weight_lines(log_weights: Any, log_z: float | None) -> list[Line]:
         values["Pareto k of the weights"] = math.nan if math.isinf(k) else k
     # Too few weights have no tail to be fitted.
     return [Line(name, x, "estimate") for name, x in values.items() if not math.isnan(x)]
+
+
+def from_below(log_values: Floats, error: Floats) -> Floats:
+    """Lower bounds of `exp(log_values)`, cut off at the largest value of a bet."""
+    with np.errstate(over="ignore"):
+        cut: Floats = np.minimum(np.exp(log_values - error) * (1 - SLACK), LARGEST)
+    return cut
 
 
 def _rounding(walks: Walks, log_z: float) -> Any:

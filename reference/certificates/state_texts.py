@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from reference.certificates.policies import WaysBack
 from reference.contract.errors import InputError, check_hashable, plain, shown
 from reference.contract.user_code import called
 from reference.problems.base import is_ours
 from reference.problems.enumeration import AskedProblem, Growth, parts_of
+from reference.rows.functions import WaysBack
 
 # If states are not listed: the number of random walks that show the kinds of their parts, and the
 # number of states of a target that are followed back to the initial state.

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from reference.certificates.betting import Interval
 from reference.contract.errors import InputError, shown
-from reference.contract.text import html_page, nearest_text
+from reference.contract.text import html_page, small
 
 # The regimes, by the knowledge of problem and sampler: see docs/certify.md.
 Regime = Literal["E", "Z", "S", "N"]
@@ -22,9 +22,8 @@ REGIMES: dict[Regime, str] = {
 
 # The evidence for a value. A bound fails with probability at most the level of the certificate.
 Kind = Literal["exact", "exact for float64 input", "float64", "bound", "estimate", "as given"]
-# Of rational arithmetic on numbers of which some were floats; and the note that says which.
+# Of rational arithmetic on numbers of which some were floats.
 FLOAT_INPUT: Kind = "exact for float64 input"
-FLOATS = "read as, or rounded to, the rational numbers that float64 has: {}"
 # The longest fraction that is printed beside its decimal.
 SHORT = 15
 
@@ -50,25 +49,6 @@ class Line:
         if self.kind != "exact" or "/" not in fraction or len(fraction) > SHORT:
             return text
         return f"{fraction}{' = ' if Fraction(text) == self.value else ', about '}{text}"
-
-
-def small(value: Fraction | float, *, down: bool | None = None, digits: int = 6) -> str:
-    """A number with some significant digits, rounded down, or up, or for None to the nearest."""
-    if isinstance(value, int) or (isinstance(value, Fraction) and value.denominator == 1):
-        return str(value)
-    text = f"{float(value):.{digits}g}"
-    if down is None or not math.isfinite(value) or value in (0, 1):
-        return nearest_text(value, digits)
-    wrong = Fraction(text) > Fraction(value) if down else Fraction(text) < Fraction(value)
-    if wrong:
-        step = Fraction(10) ** (math.floor(math.log10(abs(float(value)))) + 1 - digits)
-        text = f"{float(Fraction(text) + (-step if down else step)):.{digits}g}"
-    return text
-
-
-def at_most(bound: float, digits: int = 2) -> str:
-    """An upper bound with so many significant digits."""
-    return small(bound, down=False, digits=digits)
 
 
 @dataclass(frozen=True, repr=False)

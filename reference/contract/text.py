@@ -29,6 +29,25 @@ def nearest_text(value: Fraction | float, digits: int) -> str:
     return f"{one}{size.normalize():g}"
 
 
+def small(value: Fraction | float, *, down: bool | None = None, digits: int = 6) -> str:
+    """A number with some significant digits, rounded down, or up, or for None to the nearest."""
+    if isinstance(value, int) or (isinstance(value, Fraction) and value.denominator == 1):
+        return str(value)
+    text = f"{float(value):.{digits}g}"
+    if down is None or not math.isfinite(value) or value in (0, 1):
+        return nearest_text(value, digits)
+    wrong = Fraction(text) > Fraction(value) if down else Fraction(text) < Fraction(value)
+    if wrong:
+        step = Fraction(10) ** (math.floor(math.log10(abs(float(value)))) + 1 - digits)
+        text = f"{float(Fraction(text) + (-step if down else step)):.{digits}g}"
+    return text
+
+
+def at_most(bound: float, digits: int = 2) -> str:
+    """An upper bound with so many significant digits."""
+    return small(bound, down=False, digits=digits)
+
+
 def number_text(value: object) -> str:
     """A number in at most about ten characters: a fraction if it is short, else digits."""
     if isinstance(value, Fraction) and len(str(value)) <= 7:
@@ -44,14 +63,13 @@ def clipped(value: object, length: int = 24) -> str:
 
 def html_page(title: str, *tables: Mapping[str, str]) -> str:
     """A title and tables of two columns, as HTML."""
-    return f"<p>{escape(title)}</p>" + "".join(map(_html_table, tables))
-
-
-def _html_table(rows: Mapping[str, str]) -> str:
     # Notebooks align cells to the right, even sentences.
     cells = (
-        f'<tr><th style="white-space: nowrap">{escape(a)}</th>'
-        f'<td style="text-align: left">{escape(b)}</td></tr>'
-        for a, b in rows.items()
+        "".join(
+            f'<tr><th style="white-space: nowrap">{escape(a)}</th>'
+            f'<td style="text-align: left">{escape(b)}</td></tr>'
+            for a, b in rows.items()
+        )
+        for rows in tables
     )
-    return f"<table>{''.join(cells)}</table>"
+    return f"<p>{escape(title)}</p>" + "".join(f"<table>{rows}</table>" for rows in cells)

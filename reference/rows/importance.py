@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from reference.certificates.betting import LARGEST, Floats
+from reference.rows.exact import Floats
 
 # Twice the error of NumPy's expm1 and exp, four units in the last place.
 SLACK = 2.0**-49
@@ -52,13 +52,6 @@ def shortfall(log_ratio: Floats, error: Floats) -> Between:
     """Bounds of `(1 - exp(log_ratio))_+`, in [0, 1], from log ratios and errors in nats."""
     low, high = (-np.expm1(np.minimum(log_ratio + sign * error, 0.0)) for sign in (1, -1))
     return Between(low * (1 - SLACK), np.minimum(high * (1 + SLACK), 1.0))
-
-
-def from_below(log_values: Floats, error: Floats) -> Floats:
-    """Lower bounds of `exp(log_values)`, cut off at the largest value of a bet."""
-    with np.errstate(over="ignore"):
-        cut: Floats = np.minimum(np.exp(log_values - error) * (1 - SLACK), LARGEST)
-    return cut
 
 
 def log_mean(log_values: Floats) -> float:

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from reference.certificates.policies import KEPT, BackwardRows, ForwardRows, History
-from reference.certificates.statement import FLOATS
 from reference.contract.errors import InputError, shown
 from reference.contract.user_code import NORMAL
 from reference.problems.closed_form import Enclosure
 from reference.problems.enumeration import LONG, AskedProblem, Growth
+from reference.rows.functions import FLOATS, KEPT, BackwardRows, ForwardRows, History
 from reference.rows.importance import Walks
 from reference.rows.sums import ExactPath, PathSums
 

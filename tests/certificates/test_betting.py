@@ -16,13 +16,14 @@ from reference.bounds import residual_spread
 from reference.certificates.bare import _Events, against_law, against_samples, bound_by_events, cuts
 from reference.certificates.betting import BETS, Interval, LowerMean, MeanInterval, log_capital
 from reference.certificates.collisions import collision_bound, split
+from reference.certificates.expectations import FeatureMeans
 from reference.certificates.partition import bound_partition
-from reference.certificates.policies import BackwardRows, ForwardRows
 from reference.certificates.regimes import (
     PILOT,
     Budget,
     Draws,
     Result,
+    from_below,
     weight_lines,
     with_log_z,
     with_neither,
@@ -30,14 +31,8 @@ from reference.certificates.regimes import (
 )
 from reference.certificates.statement import Certificate
 from reference.problems.closed_form import Enclosure
-from reference.rows.features import FeatureMeans
-from reference.rows.importance import (
-    effective_size,
-    from_below,
-    log_mean,
-    pareto_k,
-    shortfall,
-)
+from reference.rows.functions import BackwardRows, ForwardRows
+from reference.rows.importance import effective_size, log_mean, pareto_k, shortfall
 from reference.rows.walks import Walker
 from tests.certificates.problems import Fork, Words, certify_lines, fair_ends, half, other
 from tests.refusals import refused
@@ -324,7 +319,7 @@ def test_estimates_that_cannot_be_had_are_left_out(weights: list[float]) -> None
 )
 @pytest.mark.catches(
     "What rounding may have done is added to a variable that is bounded from below.",
-    "reference/rows/importance.py",
+    "reference/certificates/regimes.py",
     "np.exp(log_values - error)",
     "np.exp(log_values + error)",
 )
@@ -406,19 +401,19 @@ def test_an_event_is_measured_on_the_half_that_did_not_choose_it(against: Any, t
 
 @pytest.mark.catches(
     "The expectation under the target is given the interval of that under the sampler.",
-    "reference/rows/features.py",
+    "reference/certificates/expectations.py",
     "Interval(max(0.0, low - tv.high), min(1.0, high + tv.high))",
     "Interval(low, high)",
 )
 @pytest.mark.catches(
     "The upper end of an expectation is widened by the lower end of TV.",
-    "reference/rows/features.py",
+    "reference/certificates/expectations.py",
     "min(1.0, high + tv.high)",
     "min(1.0, high + tv.low)",
 )
 @pytest.mark.catches(
     "An expectation takes the whole level beside that of TV.",
-    "reference/rows/features.py",
+    "reference/certificates/expectations.py",
     "low, high = mean.interval(level / 2)",
     "low, high = mean.interval(level)",
 )

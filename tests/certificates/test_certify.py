@@ -15,14 +15,15 @@ import pytest
 
 import pdai
 from reference import InputError
-from reference.certificates import check_certificate, confirm_problem, policies, read_header
+from reference.certificates import check_certificate, confirm_problem, read_header
 from reference.certificates.betting import Interval
-from reference.certificates.policies import BackwardRows, ForwardRows
-from reference.certificates.statement import Line, small
-from reference.contract.text import number_text
+from reference.certificates.statement import Line
+from reference.contract.text import number_text, small
 from reference.fields.field import RATIONAL
 from reference.policies import BackwardPolicy
 from reference.problems import Grid
+from reference.rows import functions
+from reference.rows.functions import BackwardRows, ForwardRows
 from reference.rows.walks import Walker
 from tests.certificates.problems import DAG, ENDS, GRID, Fork, Words, balanced, half, noisy, other
 
@@ -301,7 +302,7 @@ def reversal(state: Any) -> Any:
 
 @pytest.mark.catches(
     "The parents that a problem names are not compared with those of its graph.",
-    "reference/certificates/policies.py",
+    "reference/rows/functions.py",
     "if is_met and (odd := {*self._in_graph(state)} ^ {*parents}):",
     "if False:",
 )
@@ -430,7 +431,7 @@ INPUTS: dict[str, tuple[Any, dict[str, Any], str, Any]] = {
 )
 @pytest.mark.catches(
     "Rational rows are read as floats, and TV of the floats is called exact.",
-    "reference/certificates/policies.py",
+    "reference/rows/functions.py",
     "return self.rational or exact_row(self.values)",
     "return exact_row(self.values)",
     only="fractions",
@@ -505,8 +506,8 @@ def test_a_sampler_in_fractions_draws_and_proves_its_own_rows(tmp_path: Path) ->
 def test_a_row_is_closed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of a thousand children closed the whole row again, which took minutes."""
     closed: list[int] = []
-    close = policies.exact_row
-    monkeypatch.setattr(policies, "exact_row", lambda row: closed.append(len(row)) or close(row))
+    close = functions.exact_row
+    monkeypatch.setattr(functions, "exact_row", lambda row: closed.append(len(row)) or close(row))
     names = [f"{i:03}" for i in range(100)]
     law = pdai.certify(lambda s: [0.01] * 100, law=dict.fromkeys(names, 1))
     assert law.regime == "E"

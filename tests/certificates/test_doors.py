@@ -363,7 +363,7 @@ def test_values_that_stand_out_are_shown_with_intervals_that_hold_together() -> 
 
 @pytest.mark.catches(
     "The intervals of features do not share their level.",
-    "reference/rows/features.py",
+    "reference/certificates/expectations.py",
     "mean.interval(level / len(names))",
     "mean.interval(level)",
 )

@@ -16,13 +16,13 @@ import pytest
 import pdai
 from reference.bounds import one_sided_tv_bound
 from reference.certificates.betting import Interval
-from reference.certificates.policies import BackwardRows, ForwardRows
 from reference.certificates.recorded import Record, Recorded, read_record
 from reference.certificates.state_texts import StateTexts
 from reference.contract.errors import InputError
 from reference.fields.field import RATIONAL
 from reference.policies import BackwardPolicy, ForwardPolicy
 from reference.problems import enumerate_rewards
+from reference.rows.functions import BackwardRows, ForwardRows
 from reference.rows.walks import Walker
 from tests.certificates.problems import DAG, ENDS, GRID, certify_lines, other, uniform
 from tests.refusals import refused, refuses

@@ -8,9 +8,9 @@ import pytest
 
 from reference import RATIONAL, BackwardPolicy
 from reference.certificates.exact import exact_sampler
-from reference.certificates.policies import BackwardRows, ForwardRows
 from reference.certificates.rejection import exact_samples, rejection
 from reference.problems import enumerate_rewards
+from reference.rows.functions import BackwardRows, ForwardRows
 from reference.rows.walks import Walker
 from tests.certificates.problems import DAG, ENDS, GRID, Policy, stopping
 from tests.refusals import refused

@@ -111,7 +111,6 @@ def test_control_forbidden_imports_are_seen() -> None:
 TO_ROOMS = {
     *("fast/environments/structure.py", "fast/environments/variables.py"),
     *("fast/tasks/posteriors.py", "reference/problems/bits.py"),
-    *(f"reference/rows/{name}.py" for name in ("features", "importance", "walks")),
 }
 
 

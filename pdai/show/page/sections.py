@@ -15,7 +15,8 @@ from pdai.show.page.lifts import lift_picture
 from pdai.show.plotting import MOST_BARS
 from pdai.show.posterior_plots import edge_matrices
 from pdai.show.tables import expectations_table, report_table
-from reference.certificates.statement import REGIMES, Certificate, Line, small
+from reference.certificates.statement import REGIMES, Certificate, Line
+from reference.contract.text import small
 
 
 def run_section(entry: Entry) -> Element:

@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from reference.certificates.statement import at_most
 from reference.contract.errors import InputError, check_sequence, plain, shown
+from reference.contract.text import at_most
 from reference.contract.user_code import (
     ASKED_AGAIN,
     NORMAL,
@@ -41,7 +41,8 @@ KEPT = 1_000_000
 BATCH_ROUNDING = 2.0**-9
 
 History = tuple[Hashable, ...]
-# Rows of floats, in words.
+# The note that says which floats were read; and rows of floats, in words.
+FLOATS = "read as, or rounded to, the rational numbers that float64 has: {}"
 LOGITS = "rows, the soft-max of logits"
 
 
