@@ -50,8 +50,14 @@ def table(
 ) -> tuple[tuple[str, ...], Floats]:
     """The names of features, and their values at terminal states, shape (states, names).
 
-    `names` are those at earlier states; () if no state came before. Raises InputError if a value is
-    not finite, or, if bounded, lies outside [0, 1], or names differ between states.
+    Args:
+        features: a function from a terminal state to numbers by name.
+        terminals: terminal states, perhaps repeated.
+        names: the names at earlier states, () if no state came before.
+        is_bounded: True if values must lie in [0, 1], and not only be finite.
+
+    Raises:
+        InputError: if a value breaks that rule, or names differ between states.
     """
     rows = rows_of(features, terminals, names, is_bounded=is_bounded)
     names = names or tuple(next(iter(rows.values()), ()))
@@ -66,7 +72,14 @@ def rows_of(
     *,
     is_bounded: bool = True,
 ) -> Mapping[Any, Mapping[str, Fraction]]:
-    """The values of features by terminal state and name; raises InputError as `table` does."""
+    """The values of features by terminal state and name; raises InputError as `table` does.
+
+    Args:
+        features: a function from a terminal state to numbers by name.
+        terminals: terminal states, perhaps repeated.
+        names: the names at earlier states, () if no state came before.
+        is_bounded: True if values must lie in [0, 1].
+    """
     values = _values(features, is_bounded)
     rows = {x: values(x) for x in dict.fromkeys(terminals)}
     values.ask_again()
