@@ -21,7 +21,8 @@ from fast.training.trainer import make_trainer
 from pdai.run import Run
 from reference.contract.arguments import build
 from reference.contract.errors import InputError
-from reference.contract.loading import as_problem, load_object, name_of
+from reference.contract.loading import load_object, name_of
+from reference.problems.members import as_problem
 
 # The problem on which a network is tried: most states of sets are reached in several ways.
 USUAL = "reference.problems:Sets.minimal"

@@ -13,10 +13,11 @@ from pdai.run import Run
 from pdai.show.progress import DISPLAY, QUIET
 from pdai.solving.hints import hint_at_exact
 from reference.contract.arguments import checked
-from reference.contract.loading import as_problem, name_of
+from reference.contract.loading import name_of
 from reference.dag import PointedDAG
 from reference.looking.inspection import Inspection, inspect_problem
 from reference.looking.show import draw as draw_picture
+from reference.problems.members import as_problem
 
 
 @checked

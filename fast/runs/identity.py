@@ -11,7 +11,7 @@ from fast.tasks import CustomTask, Task
 from fast.training.compose import TrainConfig, to_flat
 from reference.contract.errors import InputError
 from reference.contract.files import read_file
-from reference.contract.sources import sources_of
+from reference.contract.loading import source_of
 
 # The files that determine a run's sampler.
 SAMPLER = ("config.json", "meta.json", "checkpoint.eqx")
@@ -48,55 +48,47 @@ def check_same_run(stored: TrainConfig, config: TrainConfig) -> None:
         )
 
 
-def own_sources(
-    parts: Mapping[str, str], task: Task, *, imported: bool = False
-) -> dict[str, dict[str, Any]]:
-    """Name and source files of the user's parts, problem and environment, as by `sources_of`."""
+def imported_sources(parts: Mapping[str, str], task: Task) -> dict[str, dict[str, Any]]:
+    """Name and file of each part of the user's, with the file's digest, as by `source_of`.
+
+    Raises InputError if a file was edited since this process imported it.
+    """
     names = dict(parts)
     if isinstance(task, CustomTask):
         names |= {"problem": task.problem, "environment": task.environment}
-    files = {part: sources_of(name, imported=imported) for part, name in names.items() if name}
-    return {part: {"name": names[part], "files": its} for part, its in files.items() if its}
-
-
-def imported_sources(parts: Mapping[str, str], task: Task) -> dict[str, dict[str, Any]]:
-    """The result of `own_sources`, checked to be what this process imported.
-
-    Raises InputError if a file was edited since it was imported.
-    """
-    now, loaded = own_sources(parts, task), own_sources(parts, task, imported=True)
-    for part, entry in now.items():
-        for path, digest in entry["files"].items():
-            if loaded[part]["files"][path] != digest:
-                raise InputError(
-                    f"{path}, of the {part} {entry['name']}, was edited since this process "
-                    "imported it: restart Python, or call importlib.reload on its module"
-                )
-    return now
+    recorded = {}
+    for part, name in names.items():
+        if not name or (source := source_of(name)) is None:
+            continue
+        if source.imported != source.now:
+            raise InputError(
+                f"{source.file}, of the {part} {name}, was edited since this process imported it: "
+                "restart Python, or call importlib.reload on its module"
+            )
+        recorded[part] = {"name": name, "files": {source.file: source.now}}
+    return recorded
 
 
 def changed_parts(folder: Path) -> list[str]:
-    """The user's parts whose source changed since a run began, with their files.
+    """The user's parts whose file changed since a run began, with the file.
 
     Parts of the frozen samplers that it has copies of are included.
     """
     changed = []
     for part, entry in (read_json(folder / "meta.json").get("own") or {}).items():
-        name = entry["name"]
+        name, before = entry["name"], entry["files"]
         # An object of another process cannot be looked up; any use of it is refused.
         with suppress(InputError):
-            # A module in memory may be older than its file.
-            before = entry["files"]
-            states = sources_of(name), sources_of(name, imported=True)
-            every = sorted(before.keys() | states[0].keys())
-            differing = [
-                path for path in every if {before.get(path)} != {now.get(path) for now in states}
-            ]
+            source, files = source_of(name), ", ".join(before)
+            if source is None:
+                where = "is not here: run from the folder that holds it"
+                changed.append(f"{part} {name} ({files} {where})")
             # In another process `__main__` is another script; loading the part says so.
-            is_elsewhere = name.startswith("__main__:") and not before.keys() & states[0].keys()
-            if differing and not is_elsewhere:
-                where = "" if states[0] else " is not here: run from the folder that holds it"
-                changed.append(f"{part} {name} ({', '.join(differing)}{where})")
+            elif name.startswith("__main__:") and source.file not in before:
+                continue
+            # A module in memory may be older than its file.
+            elif any(before != {source.file: digest} for digest in (source.now, source.imported)):
+                changed.append(f"{part} {name} ({files})")
     for path in sorted((folder / "frozen").glob("*/meta.json")):
         changed += changed_parts(path.parent)
     return changed

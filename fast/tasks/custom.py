@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from fast.tasks.task import Task
 from reference.contract.errors import InputError
-from reference.contract.loading import as_problem
+from reference.problems.members import as_problem
 
 if TYPE_CHECKING:
     from fast.environments import AbstractEnvironment

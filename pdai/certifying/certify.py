@@ -48,10 +48,11 @@ from reference.certificates.regimes import Draws, Result, with_log_z, with_neith
 from reference.certificates.state_texts import Outside
 from reference.certificates.statement import Certificate, Kind, Line, Regime
 from reference.contract.errors import InputError, TooLargeError, no_such, shown
-from reference.contract.loading import as_problem, load_object
+from reference.contract.loading import load_object
 from reference.contract.text import at_most
 from reference.contract.user_code import called
 from reference.problems.closed_form import ClosedForm
+from reference.problems.members import as_problem
 from reference.rows.features import Features, knows_means
 from reference.rows.importance import Walks
 from reference.rows.sums import ExactPath

@@ -16,8 +16,8 @@ from pdai.commands import Accepting
 from pdai.commands.tables import say, show, show_rows
 from reference.contract.errors import InputError, printable
 from reference.contract.files import check_output, replace_file
-from reference.contract.loading import as_problem
 from reference.looking.inspection import inspect_problem
+from reference.problems.members import as_problem
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ CLOSED = "it has a closed form"
 # Prints the state graph of a problem in one number, in a process whose sets have another order.
 GRAPH = """
 import sys
-from reference.contract.loading import as_problem
+from reference.problems.members import as_problem
 from reference.problems.enumeration import (enumerate_dag)
 print(hash(enumerate_dag(as_problem(sys.argv[1]), int(sys.argv[2])).children))
 """

@@ -1,22 +1,29 @@
-"""User-defined parts named as `module:Name`: problems, losses, networks, environments."""
+"""User-defined parts named as `module:Name`, and the digests of their files."""
 
 import importlib
 import inspect
 import sys
 import traceback
+from contextlib import suppress
+from importlib.machinery import PathFinder
+from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from reference.contract.errors import InputError, nearest, plain
-from reference.contract.user_code import called
-from reference.problems.base import check_inherited
-from reference.problems.enumeration import check_members
+from reference.contract.files import read_file, sha256
+
+# Our own packages, whose versions are recorded separately.
+OURS = ("fast", "pdai", "reference")
 
 # The "module" of objects that cannot be imported by a name.
 OBJECT = "object"
 _OBJECTS: dict[str, Any] = {}
+
+# The first digest of each module in memory, with the module spec of its import.
+_IMPORTED: dict[str, tuple[Any, str]] = {}
 
 
 def load_object(spec: str, kind: str, example: str) -> Any:
@@ -67,40 +74,6 @@ def load_object(spec: str, kind: str, example: str) -> Any:
     return loaded
 
 
-def as_problem(problem: Any) -> Any:
-    """A problem given as an object, as its class or by name.
-
-    A class is called without arguments, and so is a function that `module:Name` names. Raises
-    InputError if there is no such module or name, it cannot be called without arguments or raises,
-    or the result lacks a member of `Problem` or has one too many.
-    """
-    made, is_named = problem, isinstance(problem, str)
-    if is_named:
-        example = "reference.problems:Grid.minimal, or my_module:MyProblem"
-        made = load_object(problem, "problem", example)
-    makes = is_named and callable(made) and not hasattr(made, "children")
-    if makes or isinstance(made, type):
-        made = _called(problem if is_named else problem.__name__, made)
-    try:
-        check_members(made)
-        check_inherited(made)
-        return made
-    except InputError as error:
-        raise InputError(f"{problem!r}: {error}" if is_named else str(error)) from None
-
-
-def _called(spec: str, factory: Any) -> Any:
-    """The result of calling a class or function without arguments."""
-    try:
-        inspect.signature(factory).bind()
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"{spec!r} cannot be called without arguments ({error}): name a preset such as "
-            "Grid.minimal, or a function that returns the instance"
-        ) from None
-    return called("the constructor", spec, factory)
-
-
 def find_modules_here() -> None:
     """Adds the working directory to the module search path."""
     here = str(Path.cwd())
@@ -143,3 +116,59 @@ def name_of(part: Any) -> str:
     spec = f"{OBJECT}:{label}-{len(_OBJECTS)}"
     _OBJECTS[spec] = part
     return spec
+
+
+class Source(NamedTuple):
+    """The file of a part's module, and its SHA-256 digests.
+
+    Attributes:
+        file: its path from the folder that the module is imported from; "" for a text in a shell.
+        now: the digest of the file as it is.
+        imported: the digest as first computed after the module's import, in this process.
+    """
+
+    file: str
+    now: str
+    imported: str
+
+
+def source_of(part: str) -> Source | None:
+    """The source of the part `module:Name`, which is not imported; None for one of this project.
+
+    Without a file, as in a shell, it is the text of the object. It is None for a part that has
+    neither.
+    """
+    module = part.partition(":")[0]
+    whole: Any = None
+    if module == OBJECT:
+        whole = load_object(part, "object", "my_module:Mine")
+        module = str(getattr(whole, "__module__", ""))
+    if module.partition(".")[0] in OURS:
+        return None
+    path = _file_of(module)
+    if path is None:
+        with suppress(OSError, TypeError):
+            text = sha256(inspect.getsource(whole).encode())
+            return Source("", text, text)
+        return None
+    digest = sha256(read_file(path, follow=True))
+    spec = getattr(sys.modules.get(module), "__spec__", None)
+    if spec is not None and _IMPORTED.get(module, (None, ""))[0] is not spec:
+        _IMPORTED[module] = (spec, digest)
+    depth = len(module.split(".")) + (path.stem == "__init__")
+    imported = digest if spec is None else _IMPORTED[module][1]
+    return Source("/".join(path.parts[-depth:]), digest, imported)
+
+
+def _file_of(module: str) -> Path | None:
+    """The file of a module, which is not imported for that; None if there is none."""
+    origin = getattr(sys.modules.get(module), "__file__", None)
+    if origin is None:
+        find_modules_here()
+        places = None
+        for name in accumulate(module.split("."), "{}.{}".format):
+            spec = PathFinder.find_spec(name, places)
+            if spec is None:
+                return None
+            origin, places = spec.origin, spec.submodule_search_locations
+    return None if origin is None else Path(origin)

@@ -1,18 +1,13 @@
-"""Sampling problems, and their enumeration as pointed DAGs with rewards."""
+"""Sampling problems: what they are, and the forms of state graphs that several of them share."""
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
-from types import FunctionType, MappingProxyType
+from types import MappingProxyType
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
-from reference.contract.errors import (
-    InputError,
-    check_integer,
-    shown,
-)
+from reference.contract.errors import InputError, check_integer, shown
 
 S = TypeVar("S", bound=Hashable)
 Values = TypeVar("Values", bound=tuple[tuple[Any, ...]])
@@ -23,12 +18,6 @@ RewardForm = Literal["product", "sum"]
 Order = Literal["any", "fixed"]
 
 NONE: Mapping[str, Any] = MappingProxyType({})
-
-# What defines a target; and what is said of it, each with the methods that it may be made of.
-DEFINING = ("initial", "children", "reward", "log_reward")
-SAID = {"log_z": ("z", "law"), "sample": ("law",), "quantity_means": (), "log_mass_bound": ()}
-# Methods that neither is made of.
-ASIDE = {*SAID, "z", "law", "parents", "quantities", "indicators", "mode", "best", "parse"}
 
 MAX_NODES = 2_000_000
 # A lower bound of the bytes of a state in Python: its label, its number and its children.
@@ -68,34 +57,6 @@ class LogRewarded(StateGraph[S], Protocol[S]):
 
 # A sampling problem: thirty lines of plain Python suffice for one of your own.
 Problem = Rewarded[S] | LogRewarded[S]
-
-
-def check_inherited(problem: Any) -> None:
-    """Checks that a user's subclass of a problem here inherits nothing that is of another target.
-
-    Raises:
-        InputError: if it changes the target, or a method that it may be made of, and not what is
-            said of it.
-    """
-    kind = type(problem)
-    ours = [base for base in kind.__mro__ if base.__module__.startswith("reference.")]
-    own = {name for base in kind.__mro__ if base not in ours for name in vars(base)}
-    methods = (FunctionType, property, cached_property)
-    read = {
-        name
-        for base in ours
-        for name, member in vars(base).items()
-        if name in DEFINING or (isinstance(member, methods) and not name.startswith("__"))
-    }
-    changed = sorted(own & read - ASIDE)
-    kept = [name for name, parts in SAID.items() if own.isdisjoint((name, *parts))]
-    kept = [name for name in kept if getattr(problem, name, None) is not None]
-    if changed and kept:
-        raise InputError(
-            f"{kind.__name__} has {' and '.join(changed)} of its own, but {' and '.join(kept)} of "
-            f"{ours[0].__name__}, for which the target is, or may be, another: define these too, "
-            f"or set them to None ({kept[0]} = None)"
-        )
 
 
 class Setup(NamedTuple):

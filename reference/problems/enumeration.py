@@ -1,6 +1,5 @@
 """Problems enumerated: their states, rewards and ends, with limits on a search that has no end."""
 
-import inspect
 import math
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -21,7 +20,6 @@ from reference.contract.errors import (
     TooLargeError,
     check_hashable,
     check_integer,
-    check_takes,
     plain,
     shown,
 )
@@ -31,21 +29,18 @@ from reference.contract.user_code import (
     Asked,
     Float64,
     Of,
-    asked_again,
-    called,
     digits_lost,
     exact,
     same_states,
 )
 from reference.dag import PointedDAG, check_distinct, numbered_dag
 from reference.problems.base import MAX_LOG_REWARD, MAX_NODES, Problem
+from reference.problems.members import check_members
 
 S = TypeVar("S", bound=Hashable)
 
 # Limit of an enumeration, and the number of states between checks of clock and memory.
 MAX_SECONDS, LOOKED = 600.0, 1_024
-# How often the initial state is asked for: one of two at random is the same with 2^-19.
-SAME = 20
 # Random walks that are compared with the listed states take at most so many steps together.
 MOST_STEPS = 20_000
 # To 52 decimals, so that its multiples by integers of 7 digits are correct to 45 decimals.
@@ -142,43 +137,6 @@ def _is_vast(state: Any) -> bool:
 def _arrows(path: Sequence[Any] | Callable[[], Sequence[Any]]) -> str:
     path = path() if callable(path) else path
     return " -> ".join([*map(shown, path[:3]), "...", shown(path[-1])])
-
-
-def check_members(problem: object, *, with_reward: bool = True) -> None:
-    """Checks that an object has the members of a problem; a state graph alone has no reward.
-
-    Raises InputError if it lacks a member, or has both `reward` and `log_reward`.
-    """
-    kind = type(problem).__name__
-    if isinstance(problem, type):
-        raise InputError(
-            f"{problem.__name__} is a class, but must be a problem: make one, {problem.__name__}()"
-        )
-    has = "a problem has initial, children(state) and reward(terminal) or log_reward(terminal)"
-    for member in ("initial", "children"):
-        if not called(kind, member, lambda: hasattr(problem, member)):  # noqa: B023
-            raise InputError(f"{shown(problem)}, of type {kind}, has no member {member!r}: {has}")
-    rules = [name for name in ("reward", "log_reward") if hasattr(problem, name)]
-    if with_reward and not rules:
-        raise InputError(f"{shown(problem)}, of type {kind}, has no member 'reward': {has}")
-    if len(rules) == 2:
-        raise InputError(
-            f"{shown(problem)}, of type {kind}, has both reward and log_reward, which might "
-            "disagree: keep one"
-        )
-    asked: Any = problem
-    first, *others = called(kind, "initial", lambda: [asked.initial for _ in range(SAME)])
-    if inspect.ismethod(first):
-        raise InputError(
-            f"{kind}: initial is a method, but must be the initial state itself: make it an "
-            "attribute or a property"
-        )
-    for member in ("children", *rules):
-        check_takes(f"{kind}: {member}", getattr(problem, member), 1)
-    check_hashable("the initial state", first)
-    if not same_states([first] * len(others), others):
-        again = next((other for other in others if other != first), others[0])
-        raise asked_again(f"{kind}: initial", first, again)
 
 
 class AskedProblem(Generic[S]):

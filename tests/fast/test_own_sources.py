@@ -1,4 +1,4 @@
-"""Runs of one's own parts: whatever their source consists of is what it was when they began."""
+"""Runs of one's own parts: the file of each is what it was when the run began."""
 
 import json
 import shutil
@@ -20,7 +20,7 @@ from pdai.certifying.runs import RunSource
 from pdai.run import Run
 from pdai.show.plotting import figure_of
 from reference.contract.errors import InputError
-from reference.contract.loading import as_problem
+from reference.problems.members import as_problem
 from tests.command_lines import answer
 from tests.made_up_runs import tiny_run
 from tests.users.project import EDITS, OWN, TINY, Project
@@ -57,7 +57,7 @@ LOOKS: dict[str, Callable[[Path], Any]] = {
 
 @pytest.mark.parametrize("name", LOOKS)
 def test_whatever_asks_the_sampler_of_an_edited_run_refuses(name: str, project: Project) -> None:
-    edit = project.edited("constant two modules away")
+    edit = project.edited("constant of the module")
     with edit as message, pytest.raises(InputError, match=message):
         LOOKS[name](project.run)
     assert not (project.folder / "combined").exists()
@@ -66,16 +66,15 @@ def test_whatever_asks_the_sampler_of_an_edited_run_refuses(name: str, project: 
 def test_no_run_is_trained_with_modules_that_were_edited_since_they_were_imported(
     project: Project,
 ) -> None:
-    message = r"own_pack/helpers.py, of the dynamics .*was edited sin"
-    with project.edited("function elsewhere"), pytest.raises(InputError, match=message):
+    message = r"own_pack/net.py, of the dynamics .*was edited sin"
+    with project.edited("function of the module"), pytest.raises(InputError, match=message):
         pdai.train(out=project.folder / "late", **OWN, **TINY)
     assert not (project.folder / "late").exists()
 
 
-def test_control_what_a_run_does_not_import_may_change_and_what_is_stored_is_shown(
-    project: Project,
-) -> None:
-    (project.folder / "aside.py").write_text("UNUSED = 2\n")
+def test_control_other_files_may_change_and_what_is_stored_is_shown(project: Project) -> None:
+    imported = project.folder / "own_pack" / "base.py"
+    imported.write_text(imported.read_text() + "\nUNUSED = 2\n")
     assert len(pdai.load(project.run).sample(2).states) == 2
     with project.edited("constant of a loss"):
         figure_of([project.run])

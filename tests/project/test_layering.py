@@ -129,6 +129,13 @@ def modules(package: str) -> dict[str, set[str]]:
     }
 
 
+def test_the_contract_imports_nothing_of_the_reference_but_itself_and_fields() -> None:
+    allowed = ("reference.contract", "reference.fields")
+    for path in sorted((ROOT / "reference" / "contract").glob("*.py")):
+        ours = {name for name in imports(path)[0] if name.split(".")[0] in OURS}
+        assert all(name.startswith(allowed) for name in ours), path
+
+
 def test_no_modules_import_each_other_in_a_circle() -> None:
     imported = {name: names for package in MAY_IMPORT for name, names in modules(package).items()}
     TopologicalSorter({name: names & imported.keys() for name, names in imported.items()}).prepare()

@@ -29,12 +29,12 @@ from reference import (
     lift,
     pointed_dag,
 )
-from reference.contract.loading import as_problem
 from reference.looking.inspection import inspect_problem
 from reference.looking.networks import from_networkx, to_networkx
 from reference.looking.show import draw, layout, log_ticks, picture_of, svg
 from reference.problems import Grid, Lines
 from reference.problems.enumeration import exponential
+from reference.problems.members import as_problem
 from tests.refusals import refused
 
 KITE = pointed_dag(
