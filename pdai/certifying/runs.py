@@ -17,7 +17,7 @@ from pdai.certifying.sources import SamplerSource
 from pdai.certifying.target import Target
 from pdai.certifying.what_now import what_now
 from pdai.run import Run
-from reference.certificates.exact import ExactLaw, ExactSampler
+from reference.certificates.exact import ExactLaw
 from reference.certificates.rejection import Kept, Rejection, exact_samples, rejection
 from reference.contract.errors import InputError, TooLargeError
 from reference.fields.field import RATIONAL
@@ -67,7 +67,7 @@ class RunSource(SamplerSource):
         enumeration = self.setup.enumeration
         if enumeration is None:
             raise TooLargeError(f"the run {self.name!r} has more states than --max-states")
-        made = ExactSampler(*exact_policy(self.policy, enumeration, self.target.max_states))
+        made = exact_policy(self.policy, enumeration, self.target.max_states)
         law = self._law(made, file, self.config.task.short_name, ROWS)
         texts = self.config.task.texts
         advice = what_now(law, enumeration, read_metrics(self.folder), self.row, texts)

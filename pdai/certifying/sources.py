@@ -24,7 +24,7 @@ from reference.certificates import (
     lifted_states,
     write_certificate,
 )
-from reference.certificates.exact import ExactLaw, ExactSampler, exact_sampler, law_beside_target
+from reference.certificates.exact import ExactLaw, law_beside_target
 from reference.certificates.independence import check_independent, check_repeats, written_out
 from reference.certificates.inputs import JSON_LINES, values_of
 from reference.certificates.listed import ListedLaw
@@ -49,6 +49,7 @@ from reference.marginals import marginal
 from reference.posterior.columns import NOTHING, UNSEEN
 from reference.problems.base import MAX_LOG_REWARD
 from reference.problems.enumeration import exponential
+from reference.rows.exact import ExactSampler
 from reference.rows.functions import BackwardRows, ForwardRows
 from reference.rows.importance import Walks
 from reference.rows.walks import LogRewards, Sampler, Walker
@@ -217,7 +218,7 @@ class FunctionSource(SamplerSource):
         self.rows = ForwardRows(policy, target.problem, options.takes, options.gives)
 
     def exact(self, file: str | Path | None) -> ExactLaw:
-        made = exact_sampler(self.rows, self.target.dag(), self.target.max_states)
+        made = self.rows.exact(self.target.dag(), self.target.max_states)
         name = name_of(type(self.target.problem))
         return self._law(made, file, name, self.rows.floats())
 

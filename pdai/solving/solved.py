@@ -3,9 +3,7 @@
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,19 +18,15 @@ from fast.runs.records import BRING_BACK, check_finished, read_json, read_report
 from fast.tasks import TASKS, Task
 from fast.tasks.custom import CustomTask
 from reference.balance import log_float
-from reference.certificates.exact import ExactSampler
 from reference.contract.arguments import build, checked
 from reference.contract.errors import InputError, TooLargeError, check_integer, check_seed, shown
 from reference.contract.files import InFolder, load_arrays
 from reference.contract.text import at_most
 from reference.contract.user_code import called
 from reference.dag import PointedDAG
-from reference.fields.field import RATIONAL
-from reference.lifted import LiftedDAG
-from reference.policies import ForwardPolicy
 from reference.problems.closed_form import Enclosure, stated_log_z
 from reference.problems.enumeration import AskedProblem, enumerate_dag, exact_reward
-from reference.rows.exact import exact_row
+from reference.rows.exact import ExactSampler
 from reference.rows.flows import Backward, Drawn, ExactFlows, GraphArrays
 from reference.rows.functions import WaysBack, parents_of
 
@@ -201,12 +195,7 @@ class Solved(InFolder):
     @cached_property
     def exact(self) -> ExactSampler:
         """The rows in exact rationals on the graph, which is its own lift."""
-        dag, rows, offsets = self.dag, self.flows.rows, self.flows.graph.offsets.tolist()
-        values: list[Fraction] = []
-        for start, end in pairwise(offsets):
-            values += exact_row(rows[start:end].tolist()) if end > start else ()
-        lifted = LiftedDAG(dag, dag, tuple(range(len(dag.labels))), tuple(range(len(dag.edges))))
-        return ExactSampler(lifted, ForwardPolicy(dag, RATIONAL, values))
+        return self.flows.exact(self.dag)
 
     @checked
     def sample(self, count: int, *, seed: int = 0) -> Samples:

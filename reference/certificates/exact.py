@@ -1,4 +1,4 @@
-"""Regime E: a sampler in exact rationals on the enumerated graph."""
+"""Regime E: the exact law of a sampler beside its target."""
 
 import math
 from collections.abc import Sequence
@@ -9,23 +9,11 @@ from reference.certificates.betting import Interval
 from reference.certificates.statement import FLOAT_INPUT, Kind, Line
 from reference.contract.text import small
 from reference.contract.user_code import are_rational
-from reference.dag import PointedDAG
-from reference.fields.field import RATIONAL
-from reference.lifted import Forgetful, History, LiftedDAG, lift
 from reference.metrics import kl_divergence, normalize, total_variation
-from reference.policies import ForwardPolicy
-from reference.problems.enumeration import met_again
-from reference.rows.functions import FLOATS, ForwardRows
+from reference.rows.functions import FLOATS
 
-# States or histories per call, and terminal states that a note names.
-BATCH, NAMED = 4_096, 3
-
-
-class ExactSampler(NamedTuple):
-    """The exact rows of a sampler on the enumerated graph, or on its lift by the history."""
-
-    lifted: LiftedDAG[Any]
-    forward: ForwardPolicy[Fraction]
+# Terminal states that a note names.
+NAMED = 3
 
 
 class ExactLaw(NamedTuple):
@@ -47,35 +35,6 @@ class ExactLaw(NamedTuple):
         nearest = float(self.tv)
         low = nearest if nearest <= self.tv else math.nextafter(nearest, 0.0)
         return Interval(low, nearest if nearest >= self.tv else math.nextafter(nearest, 1.0))
-
-
-def exact_sampler(rows: ForwardRows, dag: PointedDAG[Any], max_nodes: int) -> ExactSampler:
-    """The rows of a sampler on every state, or on every history if it is path-dependent.
-
-    Raises TooLargeError if there are more than `max_nodes` of these, InputError if a row is no row
-    of probabilities, or equal states have other rows.
-    """
-    lifted = lift(dag, Forgetful() if rows.is_markovian else History(), max_nodes)
-    inner = [node for node, row in enumerate(lifted.dag.children) if row]
-    values = [Fraction(0)] * len(lifted.dag.edges)
-    for start in range(0, len(inner), BATCH):
-        nodes = inner[start : start + BATCH]
-        if rows.is_markovian:
-            histories = [(dag.labels[lifted.projection[node]],) for node in nodes]
-        else:
-            histories = [(dag.labels[0], *lifted.dag.labels[node][1]) for node in nodes]
-        for node, row in zip(nodes, rows.rows(histories), strict=True):
-            # Made once, as closing a row of floats takes all of its numbers.
-            exact = dict(zip(row.others, row.exact, strict=True))
-            for edge in lifted.dag.out_edges[node]:
-                child = dag.labels[lifted.projection[lifted.dag.edges[edge][1]]]
-                values[edge] = exact[child]
-    rows.ask_again()
-    if rows.is_markovian:
-        for node, other in met_again(rows.graph, dag):
-            if dag.children[node]:
-                rows.check_equal(dag.labels[node], other)
-    return ExactSampler(lifted, ForwardPolicy(lifted.dag, RATIONAL, values))
 
 
 def law_beside_target(

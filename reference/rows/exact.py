@@ -1,4 +1,4 @@
-"""Closed rows: the exact probabilities that a certificate covers, and exact draws from them.
+"""Exact rows: closed rows of floats, exact draws from them, and samplers that are enumerated.
 
 A row of floats, of a network or a function, is normalised in float64. Each probability is read as
 the dyadic rational that it is, except the largest, which is one minus the others. Rows then sum to
@@ -8,15 +8,19 @@ numbers are one or refused, and stay as they are.
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from reference.contract.errors import InputError
+from reference.dag import PointedDAG
+from reference.fields.field import RATIONAL
+from reference.lifted import Forgetful, History, LiftedDAG, lift
+from reference.policies import ForwardPolicy
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -105,6 +109,47 @@ def exact_entry(row: Sequence[float], place: int) -> Fraction:
     ratios = [p.as_integer_ratio() for at, p in enumerate(row) if p and at != place]
     common = max((d for _, d in ratios), default=1)  # all are powers of two
     return Fraction(common - sum(n * (common // d) for n, d in ratios), common)
+
+
+class ExactSampler(NamedTuple):
+    """The exact rows of a sampler on the enumerated graph, or on its lift by the history."""
+
+    lifted: LiftedDAG[Any]
+    forward: ForwardPolicy[Fraction]
+
+
+def exact_sampler(
+    dag: PointedDAG[Any],
+    rows: Callable[[list[list[int]]], Iterable[Sequence[Fraction]]],
+    max_nodes: int,
+    *,
+    is_markovian: bool,
+) -> ExactSampler:
+    """A sampler in exact rows, on every state or on every history.
+
+    Histories are compared, and no latents of a network, whose floats may differ where they are one.
+
+    Args:
+        dag: the enumerated graph of the problem.
+        rows: from all paths, as nodes from `s_o` on, or the last node alone if Markovian, to the
+            row of each, in the order of the children.
+        max_nodes: the most states of the lift.
+        is_markovian: True if a row depends on the state alone.
+
+    Raises:
+        TooLargeError: if the lift has more states than `max_nodes`.
+    """
+    lifted = lift(dag, Forgetful() if is_markovian else History(), max_nodes)
+    inner = [node for node, row in enumerate(lifted.dag.children) if row]
+    if is_markovian:
+        paths = [[lifted.projection[node]] for node in inner]
+    else:
+        paths = [[0, *map(dag.index.__getitem__, lifted.dag.labels[node][1])] for node in inner]
+    values = [Fraction(0)] * len(lifted.dag.edges)
+    for node, row in zip(inner, rows(paths), strict=True):
+        edges = lifted.dag.out_edges[node]
+        values[edges.start : edges.stop] = row
+    return ExactSampler(lifted, ForwardPolicy(lifted.dag, RATIONAL, values))
 
 
 def choose(

@@ -18,7 +18,7 @@ from reference.contract.errors import InputError, check_choice
 from reference.dag import PointedDAG
 from reference.fields.field import gamma
 from reference.problems.closed_form import Enclosure
-from reference.rows.exact import Floats, Ints, choose_all
+from reference.rows.exact import ExactSampler, Floats, Ints, choose_all, exact_row, exact_sampler
 
 # The backward policies of exact samplers.
 Backward = Literal["uniform", "entropy"]
@@ -233,6 +233,16 @@ class ExactFlows:
         ends = self.graph.terminals
         inner[ends] = -self.graph.path_counts().at(ends).log()
         return inner
+
+    def exact(self, dag: PointedDAG[Any]) -> ExactSampler:
+        """The exact rows on the enumerated graph of which these are the flows."""
+        starts = self.graph.offsets.tolist()
+
+        def rows(paths: list[list[int]]) -> Iterator[list[Fraction]]:
+            for (node,) in paths:
+                yield exact_row(self.rows[starts[node] : starts[node + 1]].tolist())
+
+        return exact_sampler(dag, rows, len(dag.labels), is_markovian=True)
 
     def draw(self, count: int, rng: np.random.Generator) -> "Drawn":
         """Independent trajectories, with exactly the probabilities of the exact rows."""

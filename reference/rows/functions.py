@@ -1,7 +1,7 @@
 """Rows of probabilities by a user's function, each checked."""
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import accumulate
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -24,8 +24,16 @@ from reference.contract.user_code import (
     same_states,
 )
 from reference.dag import PointedDAG
-from reference.problems.enumeration import LONG, AskedProblem, Growth
-from reference.rows.exact import FLOAT32, choose, exact_row, soft_row, unit_row
+from reference.problems.enumeration import LONG, AskedProblem, Growth, met_again
+from reference.rows.exact import (
+    FLOAT32,
+    ExactSampler,
+    choose,
+    exact_row,
+    exact_sampler,
+    soft_row,
+    unit_row,
+)
 
 Number = TypeVar("Number")
 
@@ -33,8 +41,8 @@ Number = TypeVar("Number")
 Takes = Literal["state", "states", "history", "histories"]
 Gives = Literal["probabilities", "logits"]
 
-# The number of rows that are kept in memory.
-KEPT = 1_000_000
+# The number of rows that are kept in memory, and of states or histories per call.
+KEPT, BATCH = 1_000_000, 4_096
 
 # The largest difference of probabilities between batches: matrix products of another size round
 # differently, by 2^-11 of a logit in TF32. Dropout changes far more.
@@ -182,8 +190,31 @@ class ForwardRows:
                     call = f"the sampler: the row of {shown(key)} that {self._name} gives"
                     raise asked_again(call, first, row)
 
-    def check_equal(self, state: Hashable, other: Hashable) -> None:
-        """Checks that two equal states have the same row, up to rounding."""
+    def exact(self, dag: PointedDAG[Any], max_nodes: int) -> ExactSampler:
+        """The rows on every state, or on every history, of an enumerated problem.
+
+        Raises TooLargeError if there are more than `max_nodes` of these, InputError if a row is no
+        row of probabilities, or equal states have other rows.
+        """
+
+        def read(paths: list[list[int]]) -> Iterator[list[Fraction]]:
+            for start in range(0, len(paths), BATCH):
+                part = paths[start : start + BATCH]
+                histories = [tuple(map(dag.labels.__getitem__, path)) for path in part]
+                for path, row in zip(part, self.rows(histories), strict=True):
+                    # Made once, as closing a row of floats takes all of its numbers.
+                    exact = dict(zip(row.others, row.exact, strict=True))
+                    yield [exact[dag.labels[child]] for child in dag.children[path[-1]]]
+
+        made = exact_sampler(dag, read, max_nodes, is_markovian=self.is_markovian)
+        self.ask_again()
+        if self.is_markovian:
+            for node, other in met_again(self.graph, dag):
+                if dag.children[node]:
+                    self._check_equal(dag.labels[node], other)
+        return made
+
+    def _check_equal(self, state: Hashable, other: Hashable) -> None:
         (first,), (again,) = self.rows([(state,)]), self._ask([other])
         if not first.near(again):
             raise InputError(

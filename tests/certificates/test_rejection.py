@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from reference import RATIONAL, BackwardPolicy
-from reference.certificates.exact import exact_sampler
 from reference.certificates.rejection import exact_samples, rejection
 from reference.problems import enumerate_rewards
 from reference.rows.functions import BackwardRows, ForwardRows
@@ -18,7 +17,7 @@ from tests.refusals import refused
 
 def made(policy: Policy) -> tuple[Walker, Any]:
     rows = ForwardRows(policy, GRID)
-    exact = exact_sampler(rows, DAG, 1_000)
+    exact = rows.exact(DAG, 1_000)
     backward = BackwardPolicy.uniform(DAG, RATIONAL).on(exact.lifted)
     result = rejection(exact.forward, backward, enumerate_rewards(GRID, DAG))
     return Walker(GRID, rows, BackwardRows(GRID, dag=DAG), 0), result
