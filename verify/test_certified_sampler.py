@@ -41,7 +41,7 @@ def sampler_of(
 
 @pytest.mark.catches(
     "Counts the children of a row from its end.",
-    "reference/certificates/sample.py",
+    "reference/certificates/table.py",
     "children[place(denominator, sums, bits)]",
     "children[-1 - place(denominator, sums, bits)]",
 )

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from reference import RATIONAL, BackwardPolicy, marginal, normalize, total_variation
-from reference.certificates.paths import SeveralPaths, averaged
 from reference.rows.importance import Walks
-from reference.rows.walks import Sampler
+from reference.rows.walks import Sampler, SeveralPaths, averaged
 from verify.lib.scopes import Scope
 from verify.test_log_z_tv_bound import instances, laws_of
 
@@ -142,7 +141,7 @@ class Given(Sampler):
 
 @pytest.mark.catches(
     "The mean over paths leaves out the path that was drawn.",
-    "reference/certificates/paths.py",
+    "reference/rows/walks.py",
     "return averaged([first, *others])",
     "return averaged([*others] or [first])",
 )

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from reference.certificates.exact import ExactLaw, law_beside_target
+from reference.certificates.regimes import ExactLaw, law_beside_target
 from reference.contract.errors import InputError, TooLargeError, check_hashable, shown
 from reference.contract.user_code import ASKED_AGAIN, asked_again, called
 from reference.dag import PointedDAG, pointed_dag

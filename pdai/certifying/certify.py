@@ -42,7 +42,6 @@ from reference.certificates.expectations import (
 from reference.certificates.independence import check_apart, check_independent
 from reference.certificates.inputs import FILES, STDIN
 from reference.certificates.listed import ListedLaw, from_logs, law_of
-from reference.certificates.paths import SeveralPaths
 from reference.certificates.recorded import Recorded, read_record
 from reference.certificates.regimes import Draws, Result, with_log_z, with_neither, with_target
 from reference.certificates.state_texts import Outside
@@ -56,7 +55,7 @@ from reference.problems.members import as_problem
 from reference.rows.features import Features, knows_means
 from reference.rows.importance import Walks
 from reference.rows.sums import ExactPath
-from reference.rows.walks import Sampler
+from reference.rows.walks import Sampler, SeveralPaths
 
 EACH = (
     "each bound fails with probability at most its level, whenever drawing stops; for k bounds "

@@ -17,7 +17,7 @@ from pdai.certifying.sources import SamplerSource
 from pdai.certifying.target import Target
 from pdai.certifying.what_now import what_now
 from pdai.run import Run
-from reference.certificates.exact import ExactLaw
+from reference.certificates.regimes import ExactLaw
 from reference.certificates.rejection import Kept, Rejection, exact_samples, rejection
 from reference.contract.errors import InputError, TooLargeError
 from reference.fields.field import RATIONAL

@@ -7,7 +7,7 @@ from pdai.certifying.options import CertifyOptions
 from pdai.certifying.sources import SamplerSource
 from pdai.certifying.target import Target
 from pdai.solving.solved import Solved
-from reference.certificates.exact import ExactLaw
+from reference.certificates.regimes import ExactLaw
 from reference.contract.errors import InputError, TooLargeError
 from reference.contract.text import at_most
 

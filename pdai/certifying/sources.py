@@ -24,7 +24,6 @@ from reference.certificates import (
     lifted_states,
     write_certificate,
 )
-from reference.certificates.exact import ExactLaw, law_beside_target
 from reference.certificates.independence import check_independent, check_repeats, written_out
 from reference.certificates.inputs import JSON_LINES, values_of
 from reference.certificates.listed import ListedLaw
@@ -40,6 +39,7 @@ from reference.certificates.recorded import (
     priced,
     read_record,
 )
+from reference.certificates.regimes import ExactLaw, law_beside_target
 from reference.certificates.state_texts import Outside
 from reference.contract.errors import InputError, TooLargeError, check_hashable, check_type, shown
 from reference.contract.loading import name_of

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fast.laws.enumeration import Enumeration
-from reference.certificates.exact import ExactLaw
+from reference.certificates.regimes import ExactLaw
 from reference.contract.errors import plain
 from reference.contract.text import small
 

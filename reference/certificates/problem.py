@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from reference.certificates.check import RefusedError, Verdict, verdict_of
-from reference.certificates.format import Header, Inner, Row
-from reference.certificates.reading import open_certificate
+from reference.certificates.format import Header, Inner, Row, open_certificate
 from reference.contract.errors import InputError
 from reference.dag import PointedDAG
 from reference.problems.base import MAX_NODES, Problem

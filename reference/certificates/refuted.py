@@ -35,8 +35,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reference.certificates.check import RefusedError, Verdict, verdict_of
-from reference.certificates.format import write_rows
-from reference.certificates.reading import Lines
+from reference.certificates.format import Lines, write_rows
 from reference.certificates.sampled import BETS, BITS, DIGITS, GRAIN, read_header
 from reference.contract.errors import InputError
 from reference.contract.files import reading

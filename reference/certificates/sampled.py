@@ -30,8 +30,7 @@ from typing import NamedTuple, TypeVar
 
 from reference.certificates.betting import Interval
 from reference.certificates.check import RefusedError, Verdict, verdict_of
-from reference.certificates.format import Head, write_rows
-from reference.certificates.reading import Lines
+from reference.certificates.format import Head, Lines, write_rows
 from reference.contract.errors import InputError
 from reference.contract.files import reading
 

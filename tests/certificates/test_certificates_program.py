@@ -16,14 +16,15 @@ import pytest
 
 from reference import History, lift
 from reference.certificates import (
+    BUILD_COMMAND,
     CertifiedSampler,
     Inner,
     Verdict,
+    check,
     check_certificate,
     find_checker,
     lifted_states,
     open_certificate,
-    program,
     run_checker,
     write_certificate,
 )
@@ -237,7 +238,7 @@ def expected() -> tuple[tuple[str, bool], ...]:
 
 
 def test_the_command_that_builds_the_program_names_a_script() -> None:
-    script = program.BUILD_COMMAND.split()[-1]
+    script = BUILD_COMMAND.split()[-1]
     assert (CHECKER.parents[1] / script).resolve() == (CHECKER / "build").resolve()
 
 
@@ -265,7 +266,7 @@ def test_without_the_program_the_message_says_how_to_build_it(
     monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(path.parent))
-    monkeypatch.setattr(program, "_FOLDER", path.parent)
+    monkeypatch.setattr(check, "_FOLDER", path.parent)
     assert find_checker() is None
     refused("No such file", run_checker, path)
     path.write_text(GOOD)

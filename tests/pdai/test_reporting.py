@@ -37,7 +37,7 @@ from pdai.show.progress import Bar
 from pdai.show.stored import loss_label
 from pdai.show.tables import expectations_table, report_table
 from reference import pointed_dag
-from reference.certificates.exact import ExactLaw, law_beside_target
+from reference.certificates.regimes import ExactLaw, law_beside_target
 from reference.contract.errors import TooLargeError
 from reference.dag import PointedDAG
 from reference.looking.inspection import inspect_problem
