@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fast.tasks.posteriors import PRIORS
-from reference.contract.arguments import checked
-from reference.contract.errors import InputError, plain
+from reference.contract.errors import InputError, checked, plain
 from reference.contract.files import sha256
 from reference.contract.text import at_most, small
 from reference.posterior.columns import Levels, Table, check_unmasked, read_table, table_of

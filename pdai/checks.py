@@ -19,8 +19,7 @@ from fast.runs.job import train
 from fast.training.compose import configure
 from fast.training.trainer import make_trainer
 from pdai.run import Run
-from reference.contract.arguments import build
-from reference.contract.errors import InputError
+from reference.contract.errors import InputError, build
 from reference.contract.loading import load_object, name_of
 from reference.problems.members import as_problem
 

@@ -12,7 +12,7 @@ from pdai.goal import train_until
 from pdai.run import Run
 from pdai.show.progress import DISPLAY, QUIET
 from pdai.solving.hints import hint_at_exact
-from reference.contract.arguments import checked
+from reference.contract.errors import checked
 from reference.contract.loading import name_of
 from reference.dag import PointedDAG
 from reference.looking.inspection import Inspection, inspect_problem

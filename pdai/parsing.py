@@ -13,8 +13,7 @@ from typing import Annotated, Any, Union
 import tyro
 
 from pdai.words import HELP, flag_values
-from reference.contract.arguments import fixed_choices
-from reference.contract.errors import InputError, no_such
+from reference.contract.errors import InputError, fixed_choices, no_such
 
 ABOUT = "Path-dependent discrete samplers: train them, and know how right they are"
 # Shows every option of the chosen parts; --help shows the common ones.

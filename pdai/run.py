@@ -31,8 +31,7 @@ from fast.training.compose import TrainConfig
 from fast.training.options import check_seeds
 from fast.training.state import TrainState
 from pdai.show.progress import DISPLAY
-from reference.contract.arguments import checked
-from reference.contract.errors import InputError, check_integer, nearest
+from reference.contract.errors import InputError, check_integer, checked, nearest
 from reference.contract.files import InFolder, read_file, sha256
 
 if TYPE_CHECKING:

@@ -6,8 +6,14 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any, TypeAlias
 
-from reference.contract.arguments import checked
-from reference.contract.errors import InputError, TooLargeError, check_sequence, plain, shown
+from reference.contract.errors import (
+    InputError,
+    TooLargeError,
+    check_sequence,
+    checked,
+    plain,
+    shown,
+)
 from reference.dag import PointedDAG, Trajectory
 from reference.fields.field import FLOAT64, T
 from reference.policies import BackwardKernel, EdgeWeights, ForwardPolicy

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from reference.balance import Rewards, log_float, positive_factors, rewards_by_node, same_dag
-from reference.contract.arguments import checked
-from reference.contract.errors import InputError, shown
+from reference.contract.errors import InputError, checked, shown
 from reference.dag import PointedDAG
 from reference.fields.field import FLOAT64, T, gamma
 from reference.marginals import longest_path

@@ -11,8 +11,7 @@ from operator import mul
 from typing import Any, Generic
 
 from reference.balance import Rewards, crossed, rewards_by_node, same_field
-from reference.contract.arguments import check_fields, checked
-from reference.contract.errors import InputError
+from reference.contract.errors import InputError, check_fields, checked
 from reference.dag import Trajectory
 from reference.fields.field import Field, T
 from reference.lifted import LiftedDAG

@@ -7,8 +7,14 @@ from importlib import import_module
 from itertools import chain
 from typing import Any, Generic, TypeVar
 
-from reference.contract.arguments import checked
-from reference.contract.errors import InputError, TooLargeError, check_hashable, check_list, shown
+from reference.contract.errors import (
+    InputError,
+    TooLargeError,
+    check_hashable,
+    check_list,
+    checked,
+    shown,
+)
 from reference.contract.text import counted
 
 S = TypeVar("S", bound=Hashable)

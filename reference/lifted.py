@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from numbers import Number
 from typing import Any, Generic, Protocol, TypeVar
 
-from reference.contract.arguments import checked
 from reference.contract.errors import (
     InputError,
     TooLargeError,
     check_hashable,
     check_integer,
     check_takes,
+    checked,
     shown,
 )
 from reference.dag import Pictured, PointedDAG, Trajectory

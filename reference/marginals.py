@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reference.contract.arguments import checked
-from reference.contract.errors import InputError
+from reference.contract.errors import InputError, checked
 from reference.dag import PointedDAG
 from reference.fields.field import T
 from reference.policies import BackwardKernel, EdgeWeights, ForwardPolicy

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reference.balance import log_float
-from reference.contract.arguments import checked
-from reference.contract.errors import InputError, check_integer, check_seed, plain, shown
+from reference.contract.errors import InputError, check_integer, check_seed, checked, plain, shown
 
 # Distances need an order, which rationals and floats have.
 T = TypeVar("T", Fraction, float)

@@ -10,7 +10,7 @@ cancels.
 from typing import Generic, NamedTuple
 
 from reference.balance import Rewards, positive_factors, rewards_by_node, same_dag
-from reference.contract.arguments import checked
+from reference.contract.errors import checked
 from reference.fields.field import T
 from reference.marginals import path_sums
 from reference.policies import BackwardKernel, ForwardPolicy

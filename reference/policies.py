@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Generic, Self
 
-from reference.contract.arguments import check_fields, checked
-from reference.contract.errors import InputError, check_type, plain, shown
+from reference.contract.errors import InputError, check_fields, check_type, checked, plain, shown
 from reference.dag import Pictured, PointedDAG, Trajectory
 from reference.fields.field import Field, T
 from reference.lifted import LiftedDAG

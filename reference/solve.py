@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from reference.balance import Rewards, rewards_by_node
-from reference.contract.arguments import checked
-from reference.contract.errors import InputError, plain, shown
+from reference.contract.errors import InputError, checked, plain, shown
 from reference.dag import PointedDAG, Trajectory
 from reference.fields.field import Field, T
 from reference.lifted import LiftedDAG

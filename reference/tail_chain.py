@@ -11,8 +11,7 @@ grows a new tail by `p_F`, which ends in x' after L' edges in all. It is accepte
 from collections.abc import Sequence
 from fractions import Fraction
 
-from reference.contract.arguments import checked
-from reference.contract.errors import InputError
+from reference.contract.errors import InputError, checked
 from reference.dag import Trajectory
 from reference.marginals import mass
 from reference.policies import BackwardKernel, ForwardPolicy

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from fast.balance.loss import RatioLoss, TrajectoryLoss, log_path_ratio, log_ratio
 from fast.balance.steps import Steps
-from reference.contract.arguments import check_fields, require
+from reference.contract.errors import check_fields, require
 
 Penalty = Callable[[Float[Array, "*any"]], Float[Array, "*any"]]
 PenaltyName = Literal["square", "huber", "log-cosh"]

@@ -25,7 +25,7 @@ from fast.laws.enumeration import (
 )
 from fast.sampling.trajectories import repeat
 from fast.tracing import same_program
-from reference.contract.errors import InputError, check_choice, check_hashable, shown
+from reference.contract.errors import InputError, check_hashable, check_value, shown
 from reference.dag import check_distinct
 from reference.problems import Problem
 from reference.problems.base import MAX_NODES
@@ -99,7 +99,7 @@ def check_environment(
         TooLargeError: if the problem is too large to enumerate.
         InputError: at the first rule that is broken.
     """
-    check_choice("check_environment", "precision", precision, Precision)
+    check_value("check_environment", "precision", precision, Precision)
     with jax.enable_x64(True) if precision == "float64" else nullcontext():
         return _report(problem, environment, precision)
 

@@ -18,10 +18,10 @@ from fast.checking.search import SPURIOUS, Minimum, clearest, search
 from fast.checking.tabular_policy import BackwardKind
 from reference.contract.errors import (
     InputError,
-    check_choice,
     check_integer,
     check_seed,
     check_type,
+    check_value,
     shown,
 )
 from reference.contract.text import counted
@@ -177,7 +177,7 @@ def check_loss(
         InputError: if it is no loss, if no instance suits it, or if an argument is invalid.
     """
     check_type("check_loss", "loss", loss, Loss)
-    check_choice("check_loss", "backward", backward, BackwardKind)
+    check_value("check_loss", "backward", backward, BackwardKind)
     check_integer("check_loss", "starts", starts, 1)
     check_seed("check_loss", seed)
     if not seconds >= 0:

@@ -8,7 +8,7 @@ import equinox as eqx
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from fast.environments import AbstractEnvironment
-from reference.contract.arguments import check_fields, require
+from reference.contract.errors import check_fields, require
 
 Latent = TypeVar("Latent")
 Built = TypeVar("Built")

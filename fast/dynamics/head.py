@@ -20,8 +20,7 @@ from fast.dynamics.base import (
 from fast.dynamics.perceptron import Perceptron
 from fast.dynamics.state_table import StateTable, with_table
 from fast.environments import AbstractEnvironment
-from reference.contract.arguments import require
-from reference.contract.errors import InputError
+from reference.contract.errors import InputError, require
 
 Network = AbstractDynamics[Any]
 

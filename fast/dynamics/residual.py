@@ -22,7 +22,7 @@ from fast.dynamics.markov import Markov
 from fast.dynamics.perceptron import Perceptron
 from fast.dynamics.wrappers import CellOptions, Reset
 from fast.environments import AbstractEnvironment, feature_count, feature_norm
-from reference.contract.arguments import require_counts
+from reference.contract.errors import require_counts
 
 # The typical length of the features that a network reads.
 Norm = Float[ArrayLike, ""]

@@ -14,7 +14,7 @@ from fast.dynamics.base import AbstractDynamics, Features, FeaturesAlong, ReadOu
 from fast.dynamics.fast_weights import SimplexLink, linked
 from fast.dynamics.heads import check_heads
 from fast.dynamics.residual import BlockOptions, Norm
-from reference.contract.errors import check_choice
+from reference.contract.errors import check_value
 
 RATES = 4
 
@@ -62,7 +62,7 @@ class SelfReferential(AbstractDynamics[Float[Array, "*batch heads rows d_head"]]
         key: PRNGKeyArray,
     ):
         """Draws the weights; the entries of `psi` are of order one for features of that norm."""
-        check_choice("SelfReferential", "link", link, SimplexLink)
+        check_value("SelfReferential", "link", link, SimplexLink)
         check_heads("SelfReferential", size, heads)
         d_head = size // heads
         embedding_key, start_key = jax.random.split(key)

@@ -22,8 +22,7 @@ from fast.dynamics.fast_weights import (
 from fast.dynamics.heads import join_heads, split_heads
 from fast.dynamics.residual import BlockOptions, Norm
 from fast.dynamics.rotations import Rotation, rotated
-from reference.contract.arguments import require
-from reference.contract.errors import InputError
+from reference.contract.errors import InputError, require
 
 WriteKey = Literal["q", "k"]
 Erase = Literal["before", "after"]

@@ -18,7 +18,7 @@ from fast.dynamics.base import (
 from fast.dynamics.head import HeadOptions, Network
 from fast.dynamics.markov import AbstractMarkovian
 from fast.environments import AbstractEnvironment, feature_count
-from reference.contract.arguments import require_counts
+from reference.contract.errors import require_counts
 
 
 class Skip(AbstractDynamics[Latent]):

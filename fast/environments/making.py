@@ -8,7 +8,7 @@ from typing import Any
 import fast.environments
 from fast.encoding import Encoding
 from fast.environments.base import ENVIRONMENTS, AbstractEnvironment
-from reference.contract.errors import InputError, check_choice
+from reference.contract.errors import InputError, check_value
 from reference.contract.loading import load_object
 from reference.problems import Problem
 
@@ -31,7 +31,7 @@ def make_environment(
             another reward), or it does not have that encoding.
     """
     name = type(problem).__name__
-    check_choice(name, "the encoding", encoding, Encoding)
+    check_value(name, "the encoding", encoding, Encoding)
     if type(problem) not in ENVIRONMENTS:
         names = ", ".join(sorted(kind.__name__ for kind in ENVIRONMENTS))
         raise InputError(

@@ -13,7 +13,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 from fast.encoding import Encoding, TimeCode
 from fast.environments.base import ENVIRONMENTS, AbstractPairedEnvironment
 from fast.environments.encodings import encode_numbers, first_of_block
-from reference.contract.errors import check_choice
+from reference.contract.errors import check_value
 from reference.problems import LazyRandomWalk
 from reference.problems.random_walk import Walker
 
@@ -58,7 +58,7 @@ class WalkEnvironment(AbstractPairedEnvironment[WalkState]):
         coarse: int = 1,
     ) -> "WalkEnvironment":
         """The environment with the parameters of `problem`."""
-        check_choice("LazyRandomWalk", "the time code", time_code, TimeCode)
+        check_value("LazyRandomWalk", "the time code", time_code, TimeCode)
         moves = 2 * problem.dimension + 1
         return cls(
             log_heights=jnp.array(_log_heights(problem), jnp.float32),

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from fast.environments import AbstractEnvironment
-from reference.contract.arguments import check_fields, require, require_counts
+from reference.contract.errors import check_fields, require, require_counts
 
 
 class Buffer(NamedTuple):

@@ -11,8 +11,7 @@ from fast.environments import AbstractEnvironment, feature_count
 from fast.stochastic.densities import covariance_factor, mean_vector
 from fast.stochastic.policy import StochasticPolicy
 from fast.training.compose import TrainConfig
-from reference.contract.arguments import require, require_counts
-from reference.contract.errors import InputError
+from reference.contract.errors import InputError, require, require_counts
 
 GradientKind = Literal["fixed", "reparameterised"]
 

@@ -14,8 +14,7 @@ from typing import Any, ClassVar
 import reference.problems
 from fast.encoding import TimeCode
 from fast.tasks.task import BuiltIn
-from reference.contract.arguments import require, require_counts
-from reference.contract.errors import InputError
+from reference.contract.errors import InputError, require, require_counts
 from reference.problems.base import Setup
 
 

@@ -13,8 +13,7 @@ from typing import Any, ClassVar, Literal
 
 from fast.encoding import GraphCode
 from fast.tasks.task import BuiltIn
-from reference.contract.arguments import require
-from reference.contract.errors import InputError
+from reference.contract.errors import InputError, require
 from reference.posterior import HyperGPrior, StructureLearning, VariableSelection, ZellnerPrior
 from reference.posterior.columns import Table, read_table
 from reference.posterior.dag_limits import dag_count

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from fast.encoding import Encoding
-from reference.contract.arguments import check_fields
+from reference.contract.errors import check_fields
 
 if TYPE_CHECKING:
     from fast.environments import AbstractEnvironment

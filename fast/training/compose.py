@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 from fast.parts import CHOICES, DEFAULTS, Chosen, choose, name_of_part, option_names, own_part
 from fast.tasks import TASKS, Task
 from fast.training.options import Factors, OptimiserOptions, RunOptions, SamplingOptions
-from reference.contract.arguments import build, require
-from reference.contract.errors import InputError, nearest
+from reference.contract.errors import InputError, build, nearest, require
 from reference.problems import restrict
 
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from reference.contract.arguments import check_fields, require, require_counts
-from reference.contract.errors import InputError
+from reference.contract.errors import InputError, check_fields, require, require_counts
 
 if TYPE_CHECKING:
     import optax

@@ -10,9 +10,9 @@ import tyro
 from pdai.certifying.target import log_z_interval
 from reference.certificates.regimes import Budget
 from reference.certificates.statement import Regime
-from reference.contract.arguments import check_fields
 from reference.contract.errors import (
     InputError,
+    check_fields,
     check_hashable,
     check_integer,
     check_seed,

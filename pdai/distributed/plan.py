@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from fast.training.compose import TrainConfig, from_json, to_json
-from reference.contract.arguments import build, check_fields
-from reference.contract.errors import InputError, check_integer
+from reference.contract.errors import InputError, build, check_fields, check_integer
 
 FORMAT = 1
 

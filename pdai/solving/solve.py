@@ -22,8 +22,14 @@ from pdai.certifying.target import Target, log_z_interval
 from pdai.solving.solved import DRAWN, MOST_COMPARED, SHOWING, TOLD, Recipe, Solved, draws_of
 from reference.balance import log_float
 from reference.certificates.recorded import OTHERS, check_drawn
-from reference.contract.arguments import build, checked
-from reference.contract.errors import InputError, TooLargeError, check_integer, no_such
+from reference.contract.errors import (
+    InputError,
+    TooLargeError,
+    build,
+    check_integer,
+    checked,
+    no_such,
+)
 from reference.contract.files import memory_of_machine, read_file, replace_file, sha256
 from reference.contract.text import at_most, count_text
 from reference.dag import PointedDAG

@@ -18,8 +18,15 @@ from fast.runs.records import BRING_BACK, check_finished, read_json, read_report
 from fast.tasks import TASKS, Task
 from fast.tasks.custom import CustomTask
 from reference.balance import log_float
-from reference.contract.arguments import build, checked
-from reference.contract.errors import InputError, TooLargeError, check_integer, check_seed, shown
+from reference.contract.errors import (
+    InputError,
+    TooLargeError,
+    build,
+    check_integer,
+    check_seed,
+    checked,
+    shown,
+)
 from reference.contract.files import InFolder, load_arrays
 from reference.contract.text import at_most
 from reference.contract.user_code import called

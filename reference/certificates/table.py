@@ -21,8 +21,7 @@ from reference.certificates.format import (
     write_rows,
 )
 from reference.certificates.problem import state_label
-from reference.contract.arguments import checked
-from reference.contract.errors import InputError, check_choice, check_integer, check_list
+from reference.contract.errors import InputError, check_integer, check_list, check_value, checked
 from reference.dag import PointedDAG
 from reference.fields.field import RATIONAL
 from reference.lifted import LiftedDAG
@@ -60,7 +59,7 @@ def write_certificate(
     file.
     """
     relation, value = claim if isinstance(claim, Claim) else (claim, None)
-    check_choice("write_certificate", "claim", relation, Relation)
+    check_value("write_certificate", "claim", relation, Relation)
     check_integer("write_certificate", "digits", digits, 0, most=1_000)
     if scale is not None:
         check_integer("write_certificate", "scale", scale, 1, most=10**1_000)

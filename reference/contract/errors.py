@@ -1,13 +1,37 @@
-"""Errors caused by a user's input, and the checks that raise them."""
+"""Errors caused by a user's input, and the one way to check arguments.
 
+`checked` holds the arguments of a function to their annotations, and `check_fields` the fields of a
+dataclass; both by `check_value`. What an annotation cannot say has a check of its own. Each raises
+`InputError` before anything is computed.
+"""
+
+import dataclasses
 import difflib
+import functools
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, get_args
+from numbers import Real
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    ParamSpec,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Options = TypeVar("Options")
 
 # Packages of the extra `train`, by the names that are imported.
 TRAIN = {
@@ -17,6 +41,17 @@ TRAIN = {
 
 # The most names that a message lists beside the one that is near.
 MOST_NAMES = 30
+# Above this, neighbouring integers are the same float64.
+INTEGERS_END = 2**53
+
+# The accepted types of plain values, and their names in messages; a bool is no number.
+_PLAIN: dict[Any, tuple[Any, str]] = {
+    int: (int, "an integer"),
+    float: (Real, "a number"),
+    bool: (bool, "True or False"),
+    str: (str, "a string"),
+    Path: (Path, "a pathlib.Path"),
+}
 
 
 class InputError(ValueError):
@@ -56,8 +91,110 @@ def naming_extras() -> Iterator[None]:
         ) from None
 
 
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """Decorates a function to raise `InputError` for an argument that contradicts its annotation.
+
+    Numbers of a field, and types declared by a protocol, are left to the function.
+    """
+    name, signature = function.__name__, inspect.signature(function)
+    # Resolved at the first call, when every annotated name is defined.
+    hints = functools.cache(lambda: get_type_hints(function))
+
+    @functools.wraps(function)
+    def checking(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{name}() {error}") from None
+        for argument, value in bound.arguments.items():
+            check_value(name, argument, value, hints().get(argument, Any))
+        return function(*args, **kwargs)
+
+    return checking
+
+
+def check_fields(record: object, owner: str = "", *, stored: bool = False) -> None:
+    """Checks the fields of a dataclass against their declared types, as `check_value` does.
+
+    Args:
+        record: the dataclass.
+        owner: its name in messages; by default that of its class.
+        stored: whether it is written as JSON.
+    """
+    kind: Any = type(record)
+    for field in dataclasses.fields(kind):
+        value, declared = getattr(record, field.name), _fields(kind)[field.name]
+        check_value(owner or kind.__name__, field.name, value, declared, stored=stored)
+
+
+@functools.cache
+def _fields(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def check_value(owner: str, name: str, value: object, kind: Any, *, stored: bool = False) -> None:
+    """Checks a value against an annotation; kinds that cannot be decided pass.
+
+    Args:
+        owner: the function or the class, for messages.
+        name: the argument, for messages.
+        value: the value.
+        kind: a class, a number, `Literal`, `Sequence`, `tuple`, `Callable`, or one of these or
+            None.
+        stored: whether to accept only JSON numbers, integers below 2^53 and true tuples.
+    """
+    origin, entries = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return
+    if origin in (Union, UnionType):
+        options = tuple(entry for entry in entries if entry is not NoneType)
+        if value is None and NoneType in entries:
+            return
+        # Other unions, such as of problems with two kinds of reward, are checked by the function.
+        if len(options) == 1:
+            check_value(owner, name, value, options[0], stored=stored)
+        elif set(options) == {str, Path}:
+            check_type(owner, name, value, options)
+    elif origin is Literal:
+        if not isinstance(value, str) or value not in entries:
+            choices = ", ".join(map(repr, entries))
+            raise _refusal(owner, name, value, f"one of {choices}{nearest(value, entries)}")
+    elif origin in (Sequence, tuple):
+        if stored and not isinstance(value, tuple):
+            raise _refusal(owner, name, value, "a tuple")
+        listed = check_sequence(owner, name, value)
+        entry_kind = entries[0] if entries else Any
+        if isinstance(get_origin(entry_kind) or entry_kind, type):
+            for number, entry in enumerate(listed):
+                check_value(owner, f"{name}[{number}]", entry, entry_kind, stored=stored)
+    elif origin is Callable:
+        if not stored:
+            check_takes(f"{owner}: {name}", value, len(entries[0]))
+    elif kind in _PLAIN:
+        accepted, called = _PLAIN[kind]
+        if stored and kind is float:
+            accepted = int | float
+        if not isinstance(value, accepted) or (kind is not bool and isinstance(value, bool)):
+            raise _refusal(owner, name, value, called)
+        if stored and kind is int and abs(value) >= INTEGERS_END:
+            raise _refusal(owner, name, value, "below 2^53 in size")
+    elif isinstance(kind := origin or kind, type) and not getattr(kind, "_is_protocol", False):
+        check_type(owner, name, value, kind)
+
+
+def _refusal(owner: str, name: str, value: object, rule: str) -> InputError:
+    return InputError(f"{owner}: {name} is {shown(value)}, but must be {rule}")
+
+
 def check_type(owner: str, name: str, value: object, kind: type | tuple[type, ...]) -> None:
-    """Checks the type of an argument; raises InputError if it is not an instance of `kind`."""
+    """Checks that an argument is an instance of a class, or of one of several.
+
+    Args:
+        owner: the function or the class, for messages.
+        name: the argument, for messages.
+        value: the value.
+        kind: the class or classes.
+    """
     if not isinstance(value, kind):
         kinds = kind if isinstance(kind, tuple) else (kind,)
         expected = " or ".join(k.__name__ for k in kinds)
@@ -67,13 +204,19 @@ def check_type(owner: str, name: str, value: object, kind: type | tuple[type, ..
 
 
 def check_integer(owner: str, name: str, value: object, least: int, most: int = 1_000_000) -> None:
-    """Checks that an argument is an integer (no bool) from `least` to `most`; raises InputError."""
+    """Checks that an argument is an integer, and no bool, in a range.
+
+    Args:
+        owner: the function or the class, for messages.
+        name: the argument, for messages.
+        value: the value.
+        least: the least that is accepted.
+        most: the largest.
+    """
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise InputError(
-            f"{owner}: {name} is {shown(value)}, but must be an integer of at least {least}"
-        )
+        raise _refusal(owner, name, value, f"an integer of at least {least}")
     if value > most:
-        raise InputError(f"{owner}: {name} is {shown(value)}, but must be at most {most:,}")
+        raise _refusal(owner, name, value, f"at most {most:,}")
 
 
 def check_seed(owner: str, seed: object) -> None:
@@ -81,17 +224,15 @@ def check_seed(owner: str, seed: object) -> None:
     check_integer(owner, "the seed", seed, 0, most=2**64 - 1)
 
 
-def check_choice(owner: str, name: str, value: object, choices: Any) -> None:
-    """Checks that an argument is one of the strings of a `Literal`; raises InputError if not."""
-    allowed = get_args(choices)
-    if not isinstance(value, str) or value not in allowed:
-        listed = ", ".join(map(repr, allowed))
-        meant = nearest(value, allowed)
-        raise InputError(f"{owner}: {name} is {shown(value)}, but must be one of {listed}{meant}")
-
-
 def check_list(owner: str, name: str, value: object, kinds: Any = Iterable) -> list[Any]:
-    """The entries of a sequence of some types, never a string; raises InputError for others."""
+    """The entries of a sequence; a string is none.
+
+    Args:
+        owner: the function or the class, for messages.
+        name: the argument, for messages.
+        value: the value.
+        kinds: the accepted types.
+    """
     try:
         if isinstance(value, str | bytes | bytearray) or not isinstance(value, kinds):
             raise TypeError
@@ -105,12 +246,24 @@ def check_list(owner: str, name: str, value: object, kinds: Any = Iterable) -> l
 
 
 def check_sequence(owner: str, name: str, value: object) -> list[Any]:
-    """The entries of a sequence or an array, by number; raises InputError for a string or a set."""
+    """The entries of a sequence or an array, by number; a set has no order, and is refused.
+
+    Args:
+        owner: the function or the class, for messages.
+        name: the argument, for messages.
+        value: the value.
+    """
     return check_list(owner, name, value, Sequence | np.ndarray)
 
 
 def check_takes(what: str, function: object, count: int) -> None:
-    """Checks that something can be called with `count` arguments; raises InputError if not."""
+    """Checks that something can be called with so many arguments.
+
+    Args:
+        what: its name, for messages.
+        function: what is called.
+        count: the number of arguments.
+    """
     try:
         if not callable(function):
             raise TypeError("it cannot be called")
@@ -125,7 +278,7 @@ def check_takes(what: str, function: object, count: int) -> None:
 
 
 def check_hashable(what: str, value: object) -> None:
-    """Checks that a state or latent can be a key, so that equal ones are met; raises InputError."""
+    """Checks that a state or latent can be a key, so that equal ones are met."""
     try:
         hash(value)
     except TypeError:
@@ -135,8 +288,86 @@ def check_hashable(what: str, value: object) -> None:
         ) from None
 
 
+def require(options: object, name: str, holds: bool, rule: str) -> None:
+    """Refuses an option of a dataclass that breaks a rule.
+
+    Args:
+        options: the dataclass.
+        name: the field.
+        holds: whether the rule holds.
+        rule: the rule, for the message after "must".
+    """
+    if not holds:
+        raise InputError(f"{name} is {plain(getattr(options, name))}, but must {rule}")
+
+
+def require_counts(options: object, *names: str) -> None:
+    """Refuses options of a dataclass that count things and are below 1."""
+    for name in names:
+        require(options, name, getattr(options, name) >= 1, "be at least 1")
+
+
+def build(
+    owner: type[Options],
+    values: Mapping[str, Any],
+    source: str,
+    make: Callable[..., Options] | None = None,
+) -> Options:
+    """A dataclass from JSON data, which has lists for its tuples and strings for paths.
+
+    Args:
+        owner: the dataclass.
+        values: its fields by name.
+        source: where they are from, for messages; may be "".
+        make: what takes the fields; by default the class.
+
+    Raises:
+        InputError: if a field is refused or missing, or the class is abstract.
+    """
+    declaring: Any = owner
+    kinds = _fields(declaring)
+    options = {name: _converted(value, kinds[name]) for name, value in values.items()}
+    try:
+        return (make or owner)(**options)
+    except InputError as error:
+        raise InputError(f"{source}: {error}" if source else str(error)) from None
+    except TypeError as error:
+        raise InputError(
+            f"{error}: define the method, give the field a default, or set it as an option"
+        ) from None
+
+
+def _converted(value: Any, kind: Any) -> Any:
+    if value is not None and get_origin(kind) in (Union, UnionType):
+        kind = next(entry for entry in get_args(kind) if entry is not NoneType)
+    if get_origin(kind) is tuple and isinstance(value, list):
+        return tuple(_converted(entry, get_args(kind)[0]) for entry in value)
+    return Path(value) if kind is Path and isinstance(value, str) else value
+
+
+def fixed_choices(kind: Any, name: str = "") -> dict[str, tuple[str, ...]]:
+    """The strings of every `Literal` among the fields of dataclasses, at any depth, by field."""
+    if get_origin(kind) is Literal:
+        return {name: get_args(kind)}
+    if get_origin(kind) is ClassVar:
+        return {}
+    parts = [(name, part) for part in get_args(kind)]
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        parts = list(get_type_hints(kind).items())
+    choices: dict[str, tuple[str, ...]] = {}
+    for field, part in parts:
+        choices |= fixed_choices(part, field)
+    return choices
+
+
 def no_such(kind: str, word: str, known: Iterable[str]) -> str:
-    """A "there is no X" message with the nearest name, and all if there are few or none is near."""
+    """A "there is no X" message with the nearest name, and all if there are few or none is near.
+
+    Args:
+        kind: what the names are of, such as "problem".
+        word: the word that is none of them.
+        known: the names.
+    """
     names = list(known)
     meant = nearest(word, names)
     all_names = "" if meant and len(names) > MOST_NAMES else f" There are {', '.join(names)}"

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from reference.contract.arguments import check_fields
-from reference.contract.errors import InputError
+from reference.contract.errors import InputError, check_fields
 from reference.dag import PointedDAG
 from reference.fields.field import RATIONAL
 from reference.policies import ForwardPolicy

@@ -7,8 +7,7 @@ from fractions import Fraction
 from numbers import Integral
 from typing import Generic, Protocol, Self, TypeVar
 
-from reference.contract.arguments import checked
-from reference.contract.errors import InputError, plain, shown
+from reference.contract.errors import InputError, checked, plain, shown
 
 
 class Scalar(Protocol):

@@ -22,7 +22,7 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 
-from reference.contract.errors import InputError, TooLargeError, check_choice, check_type
+from reference.contract.errors import InputError, TooLargeError, check_type, check_value
 from reference.contract.files import check_output, replace_file
 from reference.contract.text import clipped, html_page, number_text
 from reference.dag import PointedDAG
@@ -153,7 +153,7 @@ def picture_of(drawable: Drawable, colour: Colouring = "reward") -> Picture:
     by flow. Raises TooLargeError beyond 400 states, InputError for other objects.
     """
     check_type("draw", "what is drawn", drawable, (Inspection, PointedDAG, LiftedDAG, EdgeWeights))
-    check_choice("draw", "the colour", colour, Colouring)
+    check_value("draw", "the colour", colour, Colouring)
     dag = _dag_of(drawable)
     name = drawable.name if isinstance(drawable, Inspection) else type(drawable).__name__
     if len(dag.labels) > MAX_DRAWN:

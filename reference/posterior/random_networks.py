@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reference.contract.errors import check_choice, check_integer, check_seed
+from reference.contract.errors import check_integer, check_seed, check_value
 
 GraphLaw = Literal["erdos-renyi", "scale-free"]
 
@@ -32,7 +32,7 @@ def random_network(
     check_integer(owner, "nodes", nodes, 1, most=1000)
     check_integer(owner, "rows", rows, 2)
     check_seed(owner, seed)
-    check_choice(owner, "graphs", graphs, GraphLaw)
+    check_value(owner, "graphs", graphs, GraphLaw)
     rng = Random(seed)
     order = rng.sample(range(nodes), nodes)
     chosen = (_equal_parents if graphs == "erdos-renyi" else _popular_parents)(order, rng)

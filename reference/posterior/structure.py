@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from reference.contract.errors import InputError, check_choice, check_integer, check_type, shown
+from reference.contract.errors import InputError, check_integer, check_type, check_value, shown
 from reference.posterior.best_graphs import best_graph
 from reference.posterior.columns import (
     Table,
@@ -69,7 +69,7 @@ class StructureLearning(Summed):
         for field_name in ("weights", "shifts", "names"):
             check_type(owner, field_name, getattr(self, field_name), tuple)
         check_type(owner, "offset", self.offset, float)
-        check_choice(owner, "order", self.order, Order)
+        check_value(owner, "order", self.order, Order)
         n = check_size(len(self.names))
         column_names(owner, self.names, n)
         check_integer(owner, "max_parents", self.max_parents, 0)
@@ -165,7 +165,7 @@ class StructureLearning(Summed):
         The score is `bge` for numbers, `bdeu` for categories; `auto` decides by `choose_score`.
         Raises InputError as `read_table`, `choose_score` and `table_scores` do.
         """
-        check_choice("StructureLearning.from_csv", "score", score, Score)
+        check_value("StructureLearning.from_csv", "score", score, Score)
         return cls.from_table(read_table(Path(path)), score, max_parents)
 
     @classmethod

@@ -14,9 +14,9 @@ import numpy as np
 from reference.contract.errors import (
     InputError,
     TooLargeError,
-    check_choice,
     check_integer,
     check_sequence,
+    check_value,
     shown,
 )
 from reference.posterior.columns import Ints
@@ -73,7 +73,7 @@ class BitSequences(Strings, Summed):
                 f"BitSequences: words of {self.word} bits do not make up {self.length}: choose a "
                 "divisor"
             )
-        check_choice("BitSequences", "build", self.build, Build)
+        check_value("BitSequences", "build", self.build, Build)
 
     @classmethod
     def random(

@@ -14,12 +14,12 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from reference.contract.arguments import checked
 from reference.contract.errors import (
     InputError,
     TooLargeError,
     check_hashable,
     check_integer,
+    checked,
     plain,
     shown,
 )

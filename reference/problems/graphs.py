@@ -7,9 +7,9 @@ from functools import cached_property
 from itertools import product
 from typing import Literal, NamedTuple, Self
 
-from reference.contract.arguments import check_fields
 from reference.contract.errors import (
     InputError,
+    check_fields,
     check_integer,
     check_list,
     check_type,

@@ -6,7 +6,7 @@ from functools import cached_property
 from itertools import product
 from typing import Literal, NamedTuple, Self
 
-from reference.contract.errors import InputError, check_choice, check_integer
+from reference.contract.errors import InputError, check_integer, check_value
 from reference.problems.base import Order, Setup, set_last
 from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded
 
@@ -56,8 +56,8 @@ class Grid(Summed):
     def __post_init__(self) -> None:
         check_integer("Grid", "the side H", self.side, 2)
         check_integer("Grid", "the dimension", self.dimension, 1)
-        check_choice("Grid", "landscape", self.landscape, Landscape)
-        check_choice("Grid", "order", self.order, Order)
+        check_value("Grid", "landscape", self.landscape, Landscape)
+        check_value("Grid", "order", self.order, Order)
         if self.landscape == "sparse" and self.side < 5:
             raise InputError(
                 f"Grid: on a side of {self.side} the peaks of the sparse landscape would touch: "

@@ -6,8 +6,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple, Self
 
-from reference.contract.arguments import check_fields
-from reference.contract.errors import InputError, TooLargeError, check_integer, plain
+from reference.contract.errors import InputError, TooLargeError, check_fields, check_integer, plain
 from reference.problems.base import Order, PlaceByPlace, Setup, count_assignments
 from reference.problems.closed_form import Summed, check_count, seeded
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from reference.contract.arguments import check_fields
-from reference.contract.errors import InputError, check_integer
+from reference.contract.errors import InputError, check_fields, check_integer
 from reference.problems.base import Order, PlaceByPlace, Setup, count_assignments, dyadic
 from reference.problems.closed_form import Enclosure, check_count, seeded_arrays
 

@@ -13,8 +13,7 @@ from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from reference.contract.arguments import check_fields
-from reference.contract.errors import InputError, TooLargeError, check_integer, shown
+from reference.contract.errors import InputError, TooLargeError, check_fields, check_integer, shown
 from reference.contract.files import read_file
 from reference.problems.base import Setup, dyadic
 from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded, seeded_arrays

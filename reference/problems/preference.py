@@ -13,8 +13,14 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from reference.contract.arguments import check_fields
-from reference.contract.errors import InputError, TooLargeError, check_integer, check_seed, shown
+from reference.contract.errors import (
+    InputError,
+    TooLargeError,
+    check_fields,
+    check_integer,
+    check_seed,
+    shown,
+)
 from reference.fields.field import gamma
 from reference.problems.base import Order, PlaceByPlace, Setup, count_assignments, dyadic
 from reference.problems.closed_form import Enclosure, check_count, seeded_arrays

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import product
 from typing import Literal, NamedTuple, Self
 
-from reference.contract.errors import InputError, TooLargeError, check_choice, check_integer
+from reference.contract.errors import InputError, TooLargeError, check_integer, check_value
 from reference.problems.base import MAX_NODES, Setup, dyadic
 from reference.problems.closed_form import FiniteLaw, Listed
 from reference.problems.enumeration import positive_reward
@@ -58,7 +58,7 @@ class LazyRandomWalk(Listed[Walker]):
     def __post_init__(self) -> None:
         for name in ("radius", "steps", "dimension"):
             check_integer("LazyRandomWalk", name, getattr(self, name), 1)
-        check_choice("LazyRandomWalk", "landscape", self.landscape, Landscape)
+        check_value("LazyRandomWalk", "landscape", self.landscape, Landscape)
         side, needed = 2 * self.radius + 1, self.radius * self.dimension
         # A side has at least 3 cells; the first comparison keeps the power small.
         if 3 ** min(self.dimension, 64) > MAX_NODES or side**self.dimension > MAX_NODES:

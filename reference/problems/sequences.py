@@ -12,10 +12,10 @@ from typing import Any, Literal, Self
 
 from reference.contract.errors import (
     InputError,
-    check_choice,
     check_integer,
     check_sequence,
     check_type,
+    check_value,
     shown,
 )
 from reference.problems.base import RewardForm, Setup, combined, count_words, dyadic
@@ -78,7 +78,7 @@ class Sequences(Strings):
                 f"the alphabet {shown(self.alphabet)} must be one or more distinct letters"
             )
         check_integer("Sequences", "the length", self.length, 1, most=MAX_LENGTH)
-        check_choice("Sequences", "build", self.build, Build)
+        check_value("Sequences", "build", self.build, Build)
 
     @property
     def words(self) -> str:
@@ -118,7 +118,7 @@ class SyntheticSequences(Sequences, Summed):
                     f"SyntheticSequences: {name} has {len(entries)} values {shown(entries)}, but "
                     f"must be {size} finite numbers, one per {each}"
                 )
-        check_choice("SyntheticSequences", "form", self.form, RewardForm)
+        check_value("SyntheticSequences", "form", self.form, RewardForm)
         if self.form == "sum" and not (
             min(map(min, self.terms)) >= 0 and sum(map(min, self.terms)) > 0
         ):

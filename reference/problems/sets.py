@@ -10,9 +10,9 @@ from typing import NamedTuple, Self
 
 from reference.contract.errors import (
     InputError,
-    check_choice,
     check_integer,
     check_sequence,
+    check_value,
     shown,
 )
 from reference.problems.base import RewardForm, Setup, combined, dyadic
@@ -54,7 +54,7 @@ class Sets(Summed):
                 f"Sets: subsets of {self.size} of {len(self.weights)} items do not exist: lower "
                 "the size"
             )
-        check_choice("Sets", "form", self.form, RewardForm)
+        check_value("Sets", "form", self.form, RewardForm)
 
     @classmethod
     def random(

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from reference.contract.arguments import check_fields
-from reference.contract.errors import InputError, check_integer
+from reference.contract.errors import InputError, check_fields, check_integer
 from reference.problems.base import MAX_LOG_REWARD, Order, Setup, count_assignments
 from reference.problems.closed_form import Enclosure
 from reference.problems.ising import OneByOne, Spins

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from reference.contract.errors import InputError, check_choice
+from reference.contract.errors import InputError, check_value
 from reference.dag import PointedDAG
 from reference.fields.field import gamma
 from reference.problems.closed_form import Enclosure
@@ -196,7 +196,7 @@ class ExactFlows:
         for the exact rows of the flows, and TV within twice that; rounding a row moves TV by
         `gamma(n + 2)` per step.
         """
-        check_choice("solve", "p_b", backward, Backward)
+        check_value("solve", "p_b", backward, Backward)
         if not any(rewards):
             raise InputError(
                 "the rewards are all zero, so there is no law to sample: make one positive"

@@ -32,7 +32,7 @@ COMPARING = (
 )
 PARAMETERS_ONLY = {
     *("reference.problems", "reference.posterior", "reference.contract.user_code"),
-    *("reference.contract.errors", "reference.contract.loading", "reference.contract.arguments"),
+    *("reference.contract.errors", "reference.contract.loading"),
 }
 # The paper in exact arithmetic and its samplers know neither of these rooms.
 ROOMS = ("reference.certificates", "reference.posterior")
