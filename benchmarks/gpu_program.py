@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from unittest.mock import patch
 
 HERE = Path(__file__).parent
@@ -24,10 +24,8 @@ import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 
 from benchmarks.harness import Table, machine, parser  # noqa: E402
-from benchmarks.on_device.law import prepare  # noqa: E402
-from benchmarks.on_device.program import cost, waits  # noqa: E402
-from benchmarks.on_device.targets import A100, H100, Target  # noqa: E402
-from benchmarks.on_device.throughput import configuration, environment_of  # noqa: E402
+from benchmarks.on_device.program import A100, H100, Target, cost, inferred, waits  # noqa: E402
+from benchmarks.on_device.rates import NAME, configuration, environment_of, listed  # noqa: E402
 from fast.laws.paths import ESTIMATE_BLOCK, rollout  # noqa: E402
 from fast.laws.walk import BLOCKS, _evaluate, _on_device  # noqa: E402
 from fast.runs.sizes import least_memory  # noqa: E402
@@ -40,43 +38,30 @@ STEPS = 20
 NO_WHEEL = 3
 
 
-class Training(NamedTuple):
-    """A training step, and the kernels that it may have.
-
-    Attributes:
-        task: of the tasks in `throughput`.
-        policy: of its policies.
-        batch: trajectories per step.
-        budget: kernels per step, half of gfnx's where it has the task.
-        gfnx: those of gfnx 0.0.1, compiled in the same way; None where it has no such task.
-    """
-
-    task: str
-    policy: str
-    batch: int
-    budget: int
-    gfnx: int | None = None
-
-    @property
-    def name(self) -> str:
-        """In words."""
-        return f"{self.task}, {self.policy}, batch {self.batch}"
-
-
-TRAINING = (
-    Training("hypergrid 8^2", "Markovian", 128, 247, 494),
-    Training("hypergrid 16^4", "Markovian", 128, 875, 1_750),
-    Training("hypergrid 32^4", "Markovian", 512, 1_772, 3_545),
-    Training("hypergrid 16^4", "GRU", 128, 2_500),
-    Training("SIX6", "SRWM", 128, 350),
-)
+# The kernels that a training step may have, half of gfnx's where it has the task; and those of gfnx
+# 0.0.1, compiled in the same way.
+TRAINING: dict[tuple[str, str, int], tuple[int, int | None]] = {
+    ("hypergrid 8^2", "Markovian", 128): (247, 494),
+    ("hypergrid 16^4", "Markovian", 128): (875, 1_750),
+    ("hypergrid 32^4", "Markovian", 512): (1_772, 3_545),
+    ("hypergrid 16^4", "GRU", 128): (2_500, None),
+    ("SIX6", "SRWM", 128): (350, None),
+}
 # Kernels of a block of samples, of their terms in certificates, and of histories of a law.
 BUDGETS = {"samples": 760, "terms of samples": 820, "law": 20}
 
 
-def training(row: Training, target: Target, platform: str = "cuda") -> Any:
-    """The compiled program of a training, laid out for a platform."""
-    config, environment = configuration(*row[:3]), environment_of(row.task)
+def training(task: str, policy: str, batch: int, target: Target, platform: str = "cuda") -> Any:
+    """The compiled program of a training, laid out for a platform.
+
+    Args:
+        task: a name of `TASKS`.
+        policy: a name of `POLICIES`.
+        batch: trajectories per step.
+        target: the GPU.
+        platform: whose layout it has.
+    """
+    config, environment = configuration(task, policy, batch), environment_of(task)
     trainer = make_trainer(config, environment, platform=platform)
     advance = jax.jit(trainer.advance, static_argnums=1, donate_argnums=0)
     return advance.lower(target.shapes(trainer.shapes()), STEPS).compile()
@@ -100,7 +85,7 @@ def sampling(target: Target, with_terms: bool) -> Any:
 
 def law(target: Target) -> Any:
     """The compiled program of a block of histories: latents, outputs and `log p_F` on arrival."""
-    policy, enumeration, _ = prepare(4)
+    policy, enumeration, _ = listed(4)
     _, tables = _on_device(policy, enumeration, float64=False)
     latents = policy.network.initial((BLOCKS[-1],))
     nodes = jnp.zeros(BLOCKS[-1], int)
@@ -115,7 +100,7 @@ def measured(compiled: Any, target: Target, steps: int = 1) -> dict[str, Any]:
         "kernels": round(work.kernels / steps),
         "MB touched": work.bytes / steps / 1e6,
         "MFLOP of products": work.operations / steps / 1e6,
-        **target.inferred(work, steps),
+        **inferred(target.name, work, steps),
         "peak MB": memory.peak_memory_in_bytes / 1e6,
         "foreseen MB": program_memory(compiled) / 1e6,
         "waits": ", ".join(waits(text) + ["float64"] * ("f64[" in text)),
@@ -136,34 +121,28 @@ def checked(values: dict[str, Any], budget: int) -> dict[str, Any]:
 
 def rows(target: Target, quick: bool) -> Iterator[tuple[str, dict[str, Any]]]:
     """Kinds and rows; quick ones are two trainings, and the control."""
-    for row in TRAINING[:2] if quick else TRAINING:
-        values = checked(measured(training(row, target), target, STEPS), row.budget)
-        config, environment = configuration(*row[:3]), environment_of(row.task)
-        least = sum(least_memory(config, environment).values()) / 1e6
+    kind = "training steps"
+    for cell, (budget, peer) in list(TRAINING.items())[: 2 if quick else None]:
+        values = checked(measured(training(*cell, target), target, STEPS), budget)
+        least = sum(least_memory(configuration(*cell), environment_of(cell[0])).values()) / 1e6
         # Control: a sum over shapes, without compiling, is far below.
         values["right"] &= least <= values["peak MB"] and not is_near(least, values["peak MB"])
-        yield (
-            "training steps",
-            {
-                "program": row.name,
-                "gfnx, on an H100": row.gfnx,
-                **values,
-                "least MB, from shapes": least,
-            },
-        )
+        name = {"program": NAME.format(*cell), "gfnx, on an H100": peer}
+        yield kind, {**name, **values, "least MB, from shapes": least}
     # Control: what suits a CPU is over the budget, and asks a host what to run next.
-    of_cpu = checked(measured(training(TRAINING[0], target, "cpu"), target, STEPS), 247)
-    over = of_cpu["kernels"] > of_cpu["budget"] and bool(of_cpu["waits"])
-    name = f"control: {TRAINING[0].name}, as on a CPU"
-    yield "training steps", {"program": name, **of_cpu, "right": over}
+    cell, (budget, _) = next(iter(TRAINING.items()))
+    of_cpu = checked(measured(training(*cell, target, "cpu"), target, STEPS), budget)
+    over = of_cpu["kernels"] > budget and bool(of_cpu["waits"])
+    name = {"program": f"control: {NAME.format(*cell)}, as on a CPU"}
+    yield kind, {**name, **of_cpu, "right": over}
     blocks: dict[str, Callable[[Target], Any]] = {
         "samples": partial(sampling, with_terms=False),
         "terms of samples": partial(sampling, with_terms=True),
         "law": law,
     }
-    for name, build in ({} if quick else blocks).items():
-        values = checked(measured(build(target), target), BUDGETS[name])
-        yield "blocks of samples and of exact laws", {"program": name, **values}
+    for block, build in ({} if quick else blocks).items():
+        values = checked(measured(build(target), target), BUDGETS[block])
+        yield "blocks of samples and of exact laws", {"program": block, **values}
 
 
 def main() -> int:

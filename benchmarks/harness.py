@@ -172,18 +172,9 @@ class Table:
             kinds.setdefault(row.get("kind", ""), []).append(bare)
         parts += [f"## {kind}\n\n" * bool(kind) + markdown(rows) for kind, rows in kinds.items()]
         if self.dropped:
-            parts.append(f"Dropped for want of time: {len(self.dropped)} rows.\n\n{self._groups()}")
+            names = "\n".join(f"- {name}" for name in self.dropped)
+            parts.append(f"Dropped for want of time: {len(self.dropped)} rows.\n\n{names}")
         return "\n\n".join(parts) + "\n"
-
-    def _groups(self) -> str:
-        """The names that were dropped, those that differ in their last part together."""
-        lasts: dict[str, list[str]] = {}
-        for name in self.dropped:
-            *first, last = name.rsplit(", ", 1)
-            lasts.setdefault(first[0] if first else last, []).extend([last] * bool(first))
-        return "\n".join(
-            f"- {first}" + f": {'; '.join(last)}" * bool(last) for first, last in lasts.items()
-        )
 
 
 def _as_json(value: Any) -> Any:

@@ -1,9 +1,12 @@
-"""The certified samplers of both libraries, and the rows of the table.
+"""Samplers of gfnx and torchgfn, trained and certified: run by the Python of its environment.
 
-Imports nothing but NumPy, the project's plain-Python half and the tasks of `../peers`, so that the
-environment of either library can run it.
+    gfnx/bin/python benchmarks/certify/cases.py gfnx [CASE]...
+
+Imports nothing but NumPy, the project's plain-Python half and the workers of `../peers`, so that
+the environment of either library can run it.
 """
 
+import importlib
 import itertools
 import math
 import sys
@@ -94,9 +97,6 @@ CASES = {
 }
 BATCH = 64
 
-Certified = Callable[[Any, Case], Certificate]
-Rows = Callable[[Any, Any], Any]
-
 
 def of_grid(problem: Grid, logits: Callable[[Any], Any]) -> Callable[[Cell], list[float]]:
     """A library's sampler of a hypergrid as a function of this project's states.
@@ -117,48 +117,41 @@ def of_grid(problem: Grid, logits: Callable[[Any], Any]) -> Callable[[Cell], lis
     return row
 
 
-def certificates(
-    worker: Worker, case: Case, certified: Certified, rows: Rows
-) -> Iterator[Certificate]:
+def certificates(worker: Worker, case: Case) -> Iterator[Certificate]:
     """In regime Z by the library's own steps, and of hypergrids in S and E by its rows."""
-    yield certified(worker, case)
+    made = worker.sampler(case.problem, case.label)
+    yield pdai.certify(made, case.problem, regime="Z", log_z=case.log_z)
     if case.regimes:
-        function = of_grid(case.problem, lambda cells: rows(worker, cells))
+        function = of_grid(case.problem, worker.grid_logits)
         for regime in case.regimes:
             yield pdai.certify(function, case.problem, gives="logits", regime=regime)
 
 
-def report(worker: Worker, certified: Certified, rows: Rows) -> None:
-    """Trains on each task, or on those named on the command line, and prints rows of Markdown.
-
-    Args:
-        worker: of the library.
-        certified: what a user writes.
-        rows: from the worker and cells of a hypergrid to logits.
-    """
-    table = Table(f"python {sys.argv[0]}")
+def main(library: str, *names: str) -> None:
+    """Trains on each task, or on those named, and prints rows of Markdown."""
+    worker = getattr(importlib.import_module(f"worker_{library}"), library.capitalize())()
+    table = Table(f"python benchmarks/certify/cases.py {library}")
     version = " ".join(next(iter(worker.versions().items())))
-    for name in sys.argv[1:] or CASES:
+    for name in names or CASES:
         case = CASES[name]
         worker.build(case.task, BATCH)
         started = time.process_time()
         worker.train(case.steps)
         begun = time.process_time()
         training = f"{version}, {case.steps:,} steps, {begun - started:.0f} s"
-        for certificate in certificates(worker, case, certified, rows):
-            ended = time.process_time()
-            low, high = (
-                small(certificate.interval.low, down=True),
-                small(certificate.interval.high, down=False),
-            )
-            table.add(
-                {
-                    "task": name,
-                    "trained": training,
-                    "regime": certificate.regime,
-                    "TV": f"[{low}, {high}]",
-                    "samples": certificate.samples,
-                    "seconds": f"{ended - begun:.1f}",
-                }
-            )
+        for certificate in certificates(worker, case):
+            ended, (low, high) = time.process_time(), certificate.interval
+            row = {
+                "task": name,
+                "trained": training,
+                "regime": certificate.regime,
+                "TV": f"[{small(low, down=True)}, {small(high, down=False)}]",
+                "samples": certificate.samples,
+                "seconds": f"{ended - begun:.1f}",
+            }
+            table.add(row)
             begun = ended
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,12 +1,18 @@
-"""Rows in the order of their importance, for as long as there is time."""
+"""Rows in the order of their importance, for as long as there is time; the device and its clock."""
 
+import statistics
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, NamedTuple
 
+import jax
+
+from benchmarks import harness
 from benchmarks.harness import Table
+from fast.runs.sizes import device_memory
 
 # Seconds a row is expected to take before one of its kind was seen.
 UNKNOWN = 15.0
@@ -59,16 +65,14 @@ class Budget:
                     else:
                         table.dropped.append(row.name)
                 # A compiler tries its kernels on the device, which would disturb what is measured.
-                wait((prepared for _, prepared in group), timeout=self._left())
+                left = max(0.0, self._end - time.monotonic())
+                wait((prepared for _, prepared in group), timeout=left)
                 for row, prepared in group:
                     self._measure(row, prepared, table)
             table.write()
 
-    def _left(self) -> float:
-        return max(0.0, self._end - time.monotonic())
-
     def _fits(self, row: Row) -> bool:
-        return self._taken.get(row.kind, UNKNOWN) < self._left()
+        return self._taken.get(row.kind, UNKNOWN) < self._end - time.monotonic()
 
     def _measure(self, row: Row, prepared: Future[Any], table: Table) -> None:
         before = time.monotonic()
@@ -88,3 +92,49 @@ class Budget:
             table.add({"name": row.name, **values}, row.kind)
             # Of a comparison `error` is how far it is off, of other rows why there is no number.
             self.failed |= not values.get("right", "error" not in values)
+
+
+def chosen(kind: str | None) -> Any:
+    """The first device of a kind; of any, if none is asked for. Float32 is float32 from here on."""
+    if kind == "cpu":
+        jax.config.update("jax_platforms", "cpu")
+    try:
+        device = jax.devices(kind)[0]
+    except RuntimeError as error:
+        sys.exit(f"device is {kind!r}, but JAX has none: {error}")
+    if device.platform != "cpu":
+        # As training does (fast.runs.frozen.arithmetic), for all threads.
+        jax.config.update("jax_default_matmul_precision", "float32")
+    return device
+
+
+def facts(device: Any) -> dict[str, Any]:
+    """Versions and hardware that the numbers depend on."""
+    host = harness.machine("jax", "jaxlib", "equinox")
+    name = cores = host.pop("device")
+    if device.platform != "cpu":
+        name, host["host"] = device.device_kind, cores
+    memory = round(device_memory() / 2**30, 1)
+    return {"device": name, "platform": device.platform, "memory_gib": memory, **host}
+
+
+def per_call(action: Callable[[], Any], seconds: float) -> tuple[float, float]:
+    """Seconds of a call on the clock and of the processor: calls are queued, the last awaited.
+
+    The median of three rounds that take about `seconds` together, after one that is not counted.
+    """
+    jax.block_until_ready(action())
+    count, rounds = 1, list[tuple[float, float]]()
+
+    def queued() -> Any:
+        for _ in range(count):
+            last = action()
+        return last
+
+    while len(rounds) < 3:
+        wall, cpu = harness.timed(queued)
+        if not rounds and wall < seconds / 6 and count < 1_000:
+            count *= 4
+            continue
+        rounds.append((wall / count, cpu / count))
+    return statistics.median(w for w, _ in rounds), statistics.median(c for _, c in rounds)

@@ -91,12 +91,9 @@ def double(tree: Any) -> Any:
 def network(name: str, dynamics: str) -> list[dict[str, Any]]:
     """All comparisons of one problem and one kind of policy."""
     instance = make_instance(name)
-    environment = instance.environment
-    policy, other = (random_policy(environment, s, dynamics=dynamics) for s in (0, 1))
-    return [
-        *terms_losses_gradients(environment, policy, other),
-        *laws_and_samples(instance, policy, other),
-    ]
+    policy, other = (random_policy(instance.environment, s, dynamics=dynamics) for s in (0, 1))
+    compared = terms_losses_gradients(instance.environment, policy, other)
+    return [*compared, *laws_and_samples(instance, policy, other)]
 
 
 def terms_losses_gradients(environment: Any, policy: Any, other: Any) -> list[dict[str, Any]]:
@@ -126,19 +123,16 @@ def terms_losses_gradients(environment: Any, policy: Any, other: Any) -> list[di
         exact, strange = (terms(to_float64(here(which)), *host) for which in (policy, other))
         sampler = Sampler(to_float64(here(policy)), jnp.array(LOG_Z))
         expected = jax.jit(jax.grad(loss_of))(sampler, *host)
+    off = distance(strange.log_p_f, exact.log_p_f)
+    compared = (
+        ("p_F", steps.log_p_f, exact.log_p_f, off),
+        ("p_F while sampling", log_p_f, exact.log_p_f, off),
+        # A uniform p_B is the same of every policy.
+        ("p_B", steps.log_p_b, exact.log_p_b, None),
+    )
     comparisons = [
-        row(
-            f"log {which}",
-            distance(ours, theirs),
-            SINGLE,
-            # A uniform p_B is the same of every policy.
-            None if which == "p_B" else distance(no, theirs),
-        )
-        for which, ours, theirs, no in (
-            ("p_F", steps.log_p_f, exact.log_p_f, strange.log_p_f),
-            ("p_F while sampling", log_p_f, exact.log_p_f, strange.log_p_f),
-            ("p_B", steps.log_p_b, exact.log_p_b, None),
-        )
+        row(f"log {name}", distance(ours, theirs), SINGLE, control)
+        for name, ours, theirs, control in compared
     ]
     hand, hand_strange = double(steps), double(strange)
     functions = (
@@ -168,23 +162,18 @@ def laws_and_samples(instance: Any, policy: Any, other: Any) -> list[dict[str, A
         name = f"law, float{64 if float64 else 32}"
         errors = [float(np.abs(law - p).sum() / 2) for p in (exact, wrong)]
         comparisons.append(row(name, errors[0], DOUBLE if float64 else SINGLE, errors[1]))
-    counts = drawn(instance, policy)
+    final = jax.jit(drawn_ends)(policy, instance.environment, jax.random.key(3))
+    dag = enumeration.dag
+    nodes = [dag.index[label] for label in decode_all(instance.environment, final)]
+    counts = np.bincount(nodes, minlength=len(dag.labels))[list(dag.terminals)]
     fits = [chi_square(counts, p * SAMPLES) for p in (exact, wrong)]
     return [*comparisons, row("samples", fits[0], 1.0, fits[1])]
 
 
-def drawn(instance: Any, policy: Any) -> Any:
-    """The count of each terminal."""
-    environment, dag = instance.environment, instance.enumeration.dag
-
-    @jax.jit
-    def draw(policy: Any, environment: Any, key: Any) -> Any:
-        draws = uniforms(key, environment, SAMPLES)
-        return sample_trajectories(policy, environment, draws)[0].final
-
-    final = draw(policy, environment, jax.random.key(3))
-    nodes = [dag.index[label] for label in decode_all(environment, final)]
-    return np.bincount(nodes, minlength=len(dag.labels))[list(dag.terminals)]
+def drawn_ends(policy: Any, environment: Any, key: Any) -> Any:
+    """Terminal states, as the device draws them."""
+    draws = uniforms(key, environment, SAMPLES)
+    return sample_trajectories(policy, environment, draws)[0].final
 
 
 def chi_square(counts: Any, expected: Any) -> float:
@@ -197,12 +186,14 @@ def chi_square(counts: Any, expected: Any) -> float:
     return float(((c - e) ** 2 / e).sum() / critical)
 
 
-def rows(names: tuple[str, ...], kinds: tuple[str, ...]) -> Iterator[Row]:
-    """The drawing of actions, then problems and kinds of policies."""
+def rows(smallest: bool) -> Iterator[Row]:
+    """The drawing of actions, then problems and kinds of policies; with `smallest` one of each."""
+    names = ("grid",) if smallest else ("synthetic, prepend-append", "grid", "sets")
+    kinds = ("gru",) if smallest else ("gru", "markov", "srwm", "lstm")
     yield Row("correctness", "drawing", 1, lambda: None, drawing)
     for n, name in enumerate(names):
         for k, dynamics in enumerate(kinds):
             compare = functools.partial(network, name, dynamics)
             # Each problem and each kind once before anything is timed, the rest beside it.
             late = 2 + n if n == k else 102 + n + k
-            yield Row("correctness", f"{name}, {dynamics}", late, compare, lambda made: made)
+            yield Row("correctness", f"{name}, {dynamics}", late, compare, list)

@@ -4,7 +4,6 @@ import json
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -79,8 +78,12 @@ class Worker(ABC):
         """GFLOP/s of (batch x 256) times (256 x 256) in float32, where it is measured."""
         raise NotImplementedError
 
-    def steps(self) -> Any:
-        """Its steps by the trained policy, of the adapter for samplers of the library."""
+    def sampler(self, problem: Any = None, label: Any = None) -> Any:
+        """The trained policy by the adapter for samplers of the library, as a user writes it."""
+        raise NotImplementedError
+
+    def grid_logits(self, cells: Any) -> Any:
+        """Logits at cells of a hypergrid, shape (n, dimension): increments, then the exit."""
         raise NotImplementedError
 
     # Requests
@@ -94,7 +97,7 @@ class Worker(ABC):
 
     def tv(self) -> float:
         """The distance of what it has trained to the target."""
-        return distance(self.steps())
+        return distance(self.sampler().steps)
 
     def go_on(self, steps: int) -> float:
         """Trains by steps that are a multiple of a hundred; the processor seconds of it."""
@@ -113,34 +116,24 @@ class Worker(ABC):
         parameters = self.build(TASKS[task], batch)
         self.train(steps)
         self.freeze()
-        self.chunk = {kind: self._calibrate(kind) for kind in ("train", "sample")}
+        self.chunk = {}
+        for kind, call in (("train", self.train), ("sample", self.sample)):
+            call(4)  # compiles
+            started = time.perf_counter()
+            call(4)
+            self.chunk[kind] = max(1, round(0.8 / (time.perf_counter() - started)))
+            call(self.chunk[kind])
         return {"parameters": parameters, "length": self.sample(self.chunk["sample"])}
 
     def block(self, kind: str, seconds: float) -> dict[str, float]:
         """Works for about `seconds`: the number of steps or trajectories, wall and CPU seconds."""
-        call, chunk, done = self._call(kind), self.chunk[kind], 0
+        call, chunk, done = getattr(self, kind), self.chunk[kind], 0
         wall, cpu = time.perf_counter(), time.process_time()
         while time.perf_counter() - wall < seconds:
             call(chunk)
             done += chunk
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        return {
-            "count": done * (1 if kind == "train" else self.batch),
-            "wall": wall,
-            "cpu": cpu,
-        }
-
-    def _call(self, kind: str) -> Callable[[int], Any]:
-        return self.train if kind == "train" else self.sample
-
-    def _calibrate(self, kind: str) -> int:
-        call, trial = self._call(kind), 4
-        call(trial)  # compiles
-        started = time.perf_counter()
-        call(trial)
-        chunk = max(1, round(0.2 * trial / (time.perf_counter() - started)))
-        call(chunk)
-        return chunk
+        return {"count": done * (1 if kind == "train" else self.batch), "wall": wall, "cpu": cpu}
 
 
 def serve(worker: Worker) -> None:

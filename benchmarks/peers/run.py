@@ -24,23 +24,26 @@ from tasks import COMMON, TASKS, random_terminals
 from benchmarks.harness import Seconds, Spread, Table, in_turns, parser, ratios
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
 OURS = "pdai"
 
 
+def started(name: str, python: str, cores: set[int], *options: str) -> subprocess.Popen[str]:
+    """A worker, pinned to the cores of the comparison; its project is that of this checkout."""
+    return subprocess.Popen(
+        [python, str(HERE / f"worker_{name}.py"), *options],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(HERE.parents[1])},
+        preexec_fn=lambda: os.sched_setaffinity(0, cores),
+    )
+
+
 class Process:
-    """A worker in its own process, pinned to the cores of the comparison."""
+    """A worker in its own process."""
 
     def __init__(self, name: str, python: str, cores: set[int]):
-        self.name = name
-        self.child = subprocess.Popen(
-            command(name, python),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=environment(name),
-            preexec_fn=lambda: os.sched_setaffinity(0, cores),
-        )
+        self.name, self.child = name, started(name, python, cores)
 
     def ask(self, call: str, **request: Any) -> Any:
         """The answer to one request."""
@@ -60,26 +63,6 @@ class Process:
         self.child.wait()
 
 
-def command(name: str, python: str) -> list[str]:
-    """The command of a worker; variants of a library share its worker."""
-    return [python, str(HERE / f"worker_{name.split()[0]}.py")]
-
-
-def environment(name: str) -> dict[str, str]:
-    """Its environment variables: this project, with its adapters, is that of this checkout."""
-    variables = {**os.environ, "PYTHONPATH": str(ROOT)}
-    if name.endswith("flat"):
-        variables["GFNX_FLAT"] = "1"
-    return variables
-
-
-def check_rewards(workers: list[Process], task: str) -> float:
-    """The largest difference of `log R` between workers on 1,000 random terminal states."""
-    terminals = random_terminals(TASKS[task], 1_000)
-    answers = [worker.ask("log_rewards", terminals=terminals) for worker in workers]
-    return max(max(values) - min(values) for values in zip(*answers, strict=True))
-
-
 def compare(pythons: Mapping[str, str], options: argparse.Namespace) -> None:
     """The table of rates, per CPU second and per second on the clock."""
     workers = [Process(name, python, options.cores) for name, python in pythons.items()]
@@ -96,7 +79,9 @@ def compare(pythons: Mapping[str, str], options: argparse.Namespace) -> None:
             worker.name: worker.ask("setup", task=task, batch=batch, steps=options.warm_up)
             for worker in workers
         }
-        difference = check_rewards(workers, task)
+        terminals = random_terminals(TASKS[task], 1_000)
+        answers = [worker.ask("log_rewards", terminals=terminals) for worker in workers]
+        difference = max(max(values) - min(values) for values in zip(*answers, strict=True))
         for kind in ("train", "sample"):
             measures = dict[str, Callable[[], Any]]()
             for worker in workers:
@@ -111,35 +96,23 @@ def compare(pythons: Mapping[str, str], options: argparse.Namespace) -> None:
             rates(table, what, blocks, facts, "wall" if options.clock else "cpu")
             if products is None:
                 continue
-            matmul = Spread(products)
+            # Of the network alone: twice the parameters for each state that is not terminal, and
+            # in training as much for the gradient in the activations and in the weights. Work on
+            # states that are already terminal, and a second forward pass, do not count.
+            flops = facts[OURS]["length"] * 2 * facts[OURS]["parameters"]
+            flops *= 3 * batch if kind == "train" else 1
             ours = Spread([block["count"] / block["cpu"] for block in blocks[OURS]]).median
-            trajectories = ours * (batch if kind == "train" else 1)
-            gflops = network_flops(facts[OURS], kind) * trajectories / 1e9
-            shares.append(
-                {
-                    "task": task,
-                    "batch": batch,
-                    "work": kind,
-                    "largest difference of log R between libraries": f"{difference:.1e}",
-                    "matmul, GFLOP/s": matmul,
-                    "ours, GFLOP/s": gflops,
-                    "share": gflops / matmul.median,
-                }
-            )
+            share = {
+                "largest difference of log R between libraries": f"{difference:.1e}",
+                "matmul, GFLOP/s": Spread(products),
+                "ours, GFLOP/s": flops * ours / 1e9,
+                "share": flops * ours / 1e9 / Spread(products).median,
+            }
+            shares.append(what | share)
     for worker in workers:
         worker.close()
     for share in shares:
         table.add(share, kind="beside the matrix product")
-
-
-def network_flops(facts: Mapping[str, float], kind: str) -> float:
-    """The floating-point operations that one trajectory needs, in the network alone.
-
-    Twice the parameters for each state that is not terminal, and when training the same again for
-    the gradient in the activations and in the weights. Work on states that are already terminal,
-    and a second forward pass, do not count.
-    """
-    return facts["length"] * 2 * facts["parameters"] * (3 if kind == "train" else 1)
 
 
 def rates(
@@ -149,22 +122,30 @@ def rates(
     facts: Mapping[str, Mapping[str, float]],
     clock: str,
 ) -> None:
-    """Adds one row per library; a ratio is taken within rounds, so that noise cancels."""
+    """Adds one row per library; a ratio is taken within rounds, so that noise cancels.
+
+    Args:
+        table: of rates.
+        what: task, batch and work.
+        blocks: of each library, one a round.
+        facts: the actions and the parameters of each library.
+        clock: "wall" or "cpu", the seconds of which ratios are.
+    """
     unit = "steps" if what["work"] == "train" else "trajectories"
-    per_cpu = {name: [b["count"] / b["cpu"] for b in own] for name, own in blocks.items()}
-    compared = {name: [b["count"] / b[clock] for b in own] for name, own in blocks.items()}
-    for name, own in blocks.items():
-        table.add(
-            {
-                **what,
-                "library": name,
-                "per CPU second": Spread(per_cpu[name], unit),
-                "per second": Spread([b["count"] / b["wall"] for b in own], unit),
-                "ours / it": None if name == OURS else ratios(compared[OURS], compared[name]),
-                "actions": facts[name]["length"],
-                "parameters": facts[name]["parameters"],
-            }
-        )
+    rate = {
+        seconds: {name: [b["count"] / b[seconds] for b in own] for name, own in blocks.items()}
+        for seconds in ("cpu", "wall")
+    }
+    for name, compared in rate[clock].items():
+        row = {
+            "library": name,
+            "per CPU second": Spread(rate["cpu"][name], unit),
+            "per second": Spread(rate["wall"][name], unit),
+            "ours / it": None if name == OURS else ratios(rate[clock][OURS], compared),
+            "actions": facts[name]["length"],
+            "parameters": facts[name]["parameters"],
+        }
+        table.add({**what, **row})
 
 
 def startup(pythons: Mapping[str, str], options: argparse.Namespace) -> None:
@@ -183,17 +164,11 @@ def startup(pythons: Mapping[str, str], options: argparse.Namespace) -> None:
 
 def first_step(name: str, python: str, task: str, batch: int, cores: set[int]) -> Seconds:
     """Wall and CPU seconds of a fresh process, up to its first trained step."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    started = time.perf_counter()
-    child = subprocess.Popen(
-        [*command(name, python), "--first-step", task, str(batch)],
-        stdout=subprocess.PIPE,
-        env=environment(name),
-        preexec_fn=lambda: os.sched_setaffinity(0, cores),
-    )
+    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    child = started(name, python, cores, "--first-step", task, str(batch))
     assert child.stdout is not None
     line = child.stdout.readline()
-    wall = time.perf_counter() - started
+    wall = time.perf_counter() - begun
     if child.wait() != 0 or not line:
         raise SystemExit(f"the worker of {name} failed at its first step on {task}")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -206,9 +181,6 @@ def main() -> None:
     command_line = parser(__doc__)
     command_line.add_argument("--gfnx", type=Path, help="virtual environment with gfnx")
     command_line.add_argument("--torchgfn", type=Path, help="virtual environment with torchgfn")
-    command_line.add_argument(
-        "--flat", action="store_true", help="also gfnx with flattened evaluation"
-    )
     command_line.add_argument(
         "--startup", action="store_true", help="time to the first trained step"
     )
@@ -227,8 +199,6 @@ def main() -> None:
     for name in ("gfnx", "torchgfn"):
         if (folder := getattr(options, name)) is not None:
             pythons[name] = str(folder / "bin" / "python")
-    if options.flat:
-        pythons["gfnx flat"] = pythons["gfnx"]
     (startup if options.startup else compare)(pythons, options)
 
 

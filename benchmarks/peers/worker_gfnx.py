@@ -2,13 +2,11 @@
 
 gfnx ships losses only inside scripts that also log and evaluate, so the step is written here after
 `baselines/tb_hypergrid.py`: the network is evaluated again on the padded trajectories, by a vmap
-over time inside a vmap over trajectories. With `GFNX_FLAT=1` it is evaluated on the rows of all
-trajectories at once instead, which gfnx does not do; that shows how much of a difference is due to
-this alone. Steps run in one compiled loop, as in its scripts, without their callbacks.
+over time inside a vmap over trajectories. Steps run in one compiled loop, as in its scripts,
+without their callbacks.
 """
 
 import importlib.metadata
-import os
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -34,8 +32,6 @@ from tasks import (
     TableTask,
     Task,
 )
-
-FLAT = os.environ.get("GFNX_FLAT") == "1"
 
 
 class Script(NamedTuple):
@@ -76,14 +72,22 @@ class ExactBands(GeneralHypergridRewardModule):
         return self.R0 + self.R1 * jnp.all(outer, -1) + self.R2 * jnp.all(band, -1)
 
 
-class ScoreTable(BaseRewardModule):  # type: ignore[misc]
+class Table(BaseRewardModule):  # type: ignore[misc]
+    """A reward that is looked up."""
+
+    def init(self, rng_key: Any, dummy_state: Any) -> None:
+        """Nothing is drawn."""
+
+    def reward(self, state: Any, env_params: Any) -> jax.Array:
+        """Its exponential."""
+        return jnp.exp(self.log_reward(state, env_params))
+
+
+class ScoreTable(Table):
     """`log R` by looking up what each node has with its parents."""
 
     def __init__(self, scores: list[list[float]]):
         self.scores = jnp.array(scores)
-
-    def init(self, rng_key: Any, dummy_state: Any) -> None:
-        """Nothing is drawn."""
 
     def log_reward(self, state: Any, env_params: Any) -> jax.Array:
         """The sum over nodes."""
@@ -91,28 +95,17 @@ class ScoreTable(BaseRewardModule):  # type: ignore[misc]
         masks = jnp.sum(state.adjacency_matrix * 2 ** jnp.arange(nodes)[:, None], axis=-2)
         return self.scores[jnp.arange(nodes), masks].sum(-1)
 
-    def reward(self, state: Any, env_params: Any) -> jax.Array:
-        """Its exponential."""
-        return jnp.exp(self.log_reward(state, env_params))
 
-
-class StringTable(BaseRewardModule):  # type: ignore[misc]
+class StringTable(Table):
     """`log R` of strings of a fixed length by looking it up."""
 
     def __init__(self, task: TableTask):
         self.log_rewards = jnp.array(task.log_rewards)
         self.places = task.letters ** jnp.arange(task.length)[::-1]
 
-    def init(self, rng_key: Any, dummy_state: Any) -> None:
-        """Nothing is drawn."""
-
     def log_reward(self, state: Any, env_params: Any) -> jax.Array:
         """Rewards of strings that are not finished: any number, as it is not used."""
         return self.log_rewards[jnp.sum(state.tokens * self.places, -1)]
-
-    def reward(self, state: Any, env_params: Any) -> jax.Array:
-        """Its exponential."""
-        return jnp.exp(self.log_reward(state, env_params))
 
 
 class Gfnx(Worker):
@@ -207,18 +200,12 @@ class Gfnx(Worker):
                 key, batch, policy, (params, explored), env, env_params
             )
 
-        def evaluate(params: Any, observations: jax.Array) -> jax.Array:
-            row = lambda x: both(params, x)  # noqa: E731
-            if not FLAT:
-                return jax.vmap(jax.vmap(row))(observations)
-            rows = observations.reshape(-1, *observations.shape[2:])
-            return jax.vmap(row)(rows).reshape(*observations.shape[:2], -1)
-
         def loss_of(learned: Any, trajectories: Any) -> jax.Array:
             over_time = lambda f: jax.vmap(f, (1, None), 1)  # noqa: E731
             states, actions = trajectories.state, trajectories.action
             invalid = over_time(env.get_invalid_mask)(states, env_params)
-            rows = evaluate(learned["network"], trajectories.obs)
+            network = partial(both, learned["network"])
+            rows = jax.vmap(jax.vmap(network))(trajectories.obs)
             scores = gfnx.utils.mask_logits(rows[..., :forwards], invalid)
             taken = jnp.take_along_axis(jax.nn.log_softmax(scores), actions[..., None], -1)[..., 0]
             log_p_f = jnp.where(trajectories.pad, 0.0, taken).sum(1)
@@ -281,12 +268,18 @@ class Gfnx(Worker):
         lengths, _ = self.draw(self.state[1]["network"], jax.random.split(key, batches))
         return float(lengths)
 
-    def steps(self) -> Any:
+    def sampler(self, problem: Any = None, label: Any = None) -> Any:
         from pdai.adapters.gfnx import sampler
 
         network = self.state[1]["network"]
         logits = jax.vmap(lambda observation: self.logits(network, observation))
-        return sampler(self.env, self.env_params, logits).steps
+        return sampler(self.env, self.env_params, logits, problem=problem, label=label)
+
+    def grid_logits(self, cells: Any) -> Any:
+        states = self.env.get_init_state(len(cells)).replace(state=jnp.asarray(cells))
+        network = self.state[1]["network"]
+        seen = self.env.get_obs(states, self.env_params)
+        return jax.vmap(lambda observation: self.logits(network, observation))(seen)
 
     def tv(self) -> float:
         # Else each number of states would be compiled again for each policy.
@@ -295,13 +288,15 @@ class Gfnx(Worker):
 
     def log_rewards(self, terminals: list[list[int]]) -> list[float]:
         state = self.env.get_init_state(len(terminals))
+        rows = jnp.array(terminals)
         if isinstance(self.env, gfnx.DAGEnvironment):
             nodes = jnp.arange(self.env.num_variables)
-            edges = jnp.array(terminals)[:, None] >> nodes[:, None] & 1
+            edges = rows[:, None] >> nodes[:, None] & 1
             state = state.replace(adjacency_matrix=edges.astype(bool))
-            return [float(x) for x in self.env.reward_module.log_reward(state, self.env_params)]
-        field = "state" if isinstance(self.env, gfnx.HypergridEnvironment) else "tokens"
-        state = state.replace(**{field: jnp.array(terminals)})
+        elif isinstance(self.env, gfnx.HypergridEnvironment):
+            state = state.replace(state=rows)
+        else:
+            state = state.replace(tokens=rows)
         return [float(x) for x in self.env.reward_module.log_reward(state, self.env_params)]
 
 

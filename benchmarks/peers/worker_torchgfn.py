@@ -137,10 +137,14 @@ class Torchgfn(Worker):
                 total += float(trajectories.terminating_idx.float().mean())
         return total / batches
 
-    def steps(self) -> Any:
+    def sampler(self, problem: Any = None, label: Any = None) -> Any:
         from pdai.adapters.torchgfn import sampler
 
-        return sampler(self.env, self.gflownet).steps
+        return sampler(self.env, self.gflownet, problem=problem, label=label)
+
+    def grid_logits(self, cells: Any) -> Any:
+        with torch.no_grad():
+            return self.gflownet.pf(self.env.states_from_tensor(torch.as_tensor(cells))).double()
 
     def log_rewards(self, terminals: list[list[int]]) -> list[float]:
         states = self.env.states_from_tensor(torch.tensor(terminals))
