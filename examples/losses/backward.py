@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from examples.losses.balance import RIGHT
 from examples.losses.graphs import GRAPHS, TREE, WAYS
 from examples.losses.judging import Case, Judged
 from fast.balance.loss import TrajectoryLoss
@@ -61,7 +60,7 @@ JUDGED = (
         "trajectory balance for p_F; -log p_B(tau|x) for p_B, tau from p_F",
         "right",
         BackwardLikelihood(),
-        {TREE: "right", WAYS: "right"},
+        outcomes={TREE: "right", WAYS: "right"},
         draws="policy",
         backward="learned",
     ),
@@ -71,7 +70,7 @@ JUDGED = (
         "trajectory balance for p_F; -log p_B(tau|x) for p_B, tau from replay",
         "right",
         BackwardLikelihood(),
-        {TREE: "right", WAYS: "right"},
+        outcomes={TREE: "right", WAYS: "right"},
         draws="uniform",
         backward="learned",
     ),
@@ -81,7 +80,6 @@ JUDGED = (
         "(log Z + log p_F(tau) + log n(x) - log R(x))^2, n(x) the number of ways to x",
         "right",
         MaximumEntropy(),
-        RIGHT,
     ),
     Judged(
         "guided trajectory balance",
@@ -89,7 +87,6 @@ JUDGED = (
         "(log Z + log p_F(tau) - log mu(tau|x) - log R(x))^2",
         "right under a condition",
         Guided(),
-        RIGHT,
         "the guide sums to one over the trajectories to each end",
         (Case(Guided(2.0), GRAPHS[WAYS], "wrong", "a guide that does not"),),
     ),

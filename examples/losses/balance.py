@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from examples.losses.graphs import GRAPHS, MEMORY, TREE, TWO_LENGTHS, WAYS
-from examples.losses.judging import Case, Judged, Outcome
+from examples.losses.judging import Case, Judged
 from fast.balance.flow_matching import FlowMatching
 from fast.balance.loss import RatioLoss, TrajectoryLoss
 from fast.balance.losses import (
@@ -22,8 +22,6 @@ from fast.balance.losses import (
     tb_residuals,
 )
 from fast.balance.steps import Steps
-
-RIGHT: dict[str, Outcome] = {TREE: "right", WAYS: "right", MEMORY: "right"}
 
 
 @dataclass(frozen=True)
@@ -140,8 +138,8 @@ JUDGED = (
         "(log sum over parents of F(s) p_F(s'|s) - log F(s'))^2",
         "right",
         FlowMatching(),
-        {TREE: "right", WAYS: "right"},
         "Markovian policies only",
+        outcomes={TREE: "right", WAYS: "right"},
     ),
     Judged(
         "detailed balance",
@@ -149,7 +147,6 @@ JUDGED = (
         "(log F(s) + log p_F - log p_B - log F(s'))^2",
         "right",
         DetailedBalance(),
-        RIGHT,
     ),
     Judged(
         "trajectory balance",
@@ -157,7 +154,6 @@ JUDGED = (
         "(log Z + log p_F(tau) - log p_B(tau|x) - log R(x))^2",
         "right",
         TrajectoryBalance(),
-        RIGHT,
     ),
     Judged(
         "subtrajectory balance",
@@ -165,7 +161,6 @@ JUDGED = (
         "sum of lambda^(j - i) (log F(s_i) + log p_F - log p_B - log F(s_j))^2",
         "right under a condition",
         SubtrajectoryBalance(),
-        RIGHT,
         "lambda > 0; subtrajectories of a single length above one are not enough",
         (
             Case(SubtrajectoryBalance(subtb_lambda=0.01), GRAPHS[WAYS], "right", "lambda near 0"),
@@ -179,7 +174,6 @@ JUDGED = (
         "Var of log p_F(tau) - log p_B(tau|x) - log R(x)",
         "right under a condition",
         LogVariance(),
-        RIGHT,
         "pairs of all lengths are compared",
         (Case(EqualLengths(), TWO_LENGTHS, "wrong", "pairs of equal length alone"),),
     ),
@@ -189,7 +183,6 @@ JUDGED = (
         "sum of w(s, s') (log F(s) + log p_F - log p_B - log F(s'))^2, w > 0",
         "right",
         WeightedDetailedBalance(),
-        RIGHT,
     ),
     Judged(
         "replay, local search, a teacher",
@@ -197,7 +190,6 @@ JUDGED = (
         "the mean over any behaviour of (log Z + log p_F - log p_B - log R)^2",
         "right under a condition",
         Behaviour(),
-        RIGHT,
         "every trajectory is drawn with a positive probability",
         (Case(Behaviour(1.0, cap=1), GRAPHS[WAYS], "wrong", "a hole in the support"),),
     ),
@@ -207,7 +199,6 @@ JUDGED = (
         "the mean over w p_F + (1 - w) p_E of (log Z + log p_F - log p_B - log R)^2, p_E explores",
         "right under a condition",
         Complementary(),
-        RIGHT,
         "0 < w; the explorer avoids what the sampler has learned",
         (Case(Complementary(0.0), GRAPHS[WAYS], "wrong", "w = 0, and an explorer of long ways"),),
         draws="uniform",
@@ -218,7 +209,6 @@ JUDGED = (
         "(log Z(batch) + log p_F - log p_B - log R)^2, Z(batch) the mean of R p_B / p_F",
         "right under a condition",
         BatchZ(),
-        RIGHT,
         "groups of two or more; the zero does not depend on their size, a minimum above zero does",
         (Case(BatchZ(1), GRAPHS[WAYS], "wrong", "groups of one"),),
     ),
@@ -228,9 +218,9 @@ JUDGED = (
         "(log F(s) + log p_F - log p_B - log F(s'))^2 + lambda F(s)",
         "wrong",
         FlowPenalty(),
-        {TREE: "wrong", WAYS: "wrong", MEMORY: "wrong"},
         "any lambda > 0",
         (Case(FlowPenalty(0.0), GRAPHS[WAYS], "right", "lambda = 0"),),
+        outcomes={TREE: "wrong", WAYS: "wrong", MEMORY: "wrong"},
     ),
     Judged(
         "GAFlowNet",
@@ -238,8 +228,8 @@ JUDGED = (
         "(log Z + log p_F(tau) - sum of log(p_B(s|s') + r(s, s')/F(s')) - log R(x))^2",
         "wrong",
         Augmented(),
-        {TREE: "wrong", WAYS: "wrong", MEMORY: "wrong"},
         "any fixed bonus r; right where it has vanished",
         (Case(Augmented(0.0), GRAPHS[WAYS], "right", "the bonus has vanished"),),
+        outcomes={TREE: "wrong", WAYS: "wrong", MEMORY: "wrong"},
     ),
 )

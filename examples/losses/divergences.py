@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from examples.losses.balance import RIGHT
 from examples.losses.graphs import GRAPHS, MEMORY, TREE, WAYS
 from examples.losses.judging import Case, Judged
 from examples.renyi import Renyi
@@ -129,7 +128,6 @@ JUDGED = (
         "stop(log p_F(tau) - log p_B(tau|x) - log R(x)) log p_F(tau)",
         "right on policy",
         ReverseKL(),
-        RIGHT,
         "trajectories of the policy itself, or importance weights",
         (Case(ReverseKL(), GRAPHS[WAYS], "wrong", "replay without weights", "uniform"),),
         draws="policy",
@@ -140,7 +138,6 @@ JUDGED = (
         "the return is log R(x) + sum of (log p_B - log p_F)",
         "right on policy",
         ReverseKL(),
-        RIGHT,
         "p_B is in the reward; without it ends count by the number of their ways",
         (
             Case(ReverseKL(), GRAPHS[WAYS], "wrong", "replay without weights", "uniform"),
@@ -154,7 +151,6 @@ JUDGED = (
         "subtrajectory balance for the flow alone; its residual is the advantage of p_F",
         "right",
         EvaluationBalance(),
-        RIGHT,
         cases=(Case(EvaluationBalance(), GRAPHS[WAYS], "right", "replay", "uniform"),),
         draws="policy",
     ),
@@ -164,9 +160,9 @@ JUDGED = (
         "the return is log R(x); the entropy of each row is added to the loss",
         "wrong",
         PlainPPO(),
-        {TREE: "wrong", WAYS: "wrong", MEMORY: "wrong"},
         "an inner state is worth the mean of log R below it, not the log of a sum",
         (Case(PlainPPO(), EVEN, "wrong", "a tree of three equal rewards", "policy"),),
+        outcomes={TREE: "wrong", WAYS: "wrong", MEMORY: "wrong"},
         draws="policy",
     ),
     Judged(
@@ -175,7 +171,6 @@ JUDGED = (
         "-w log p_F(tau), w = R(x) p_B(tau|x) / (behaviour of tau)",
         "right under a condition",
         ForwardKL(),
-        RIGHT,
         "weights are not normalised within a batch; in the limit of large batches they may be",
         (Case(SelfNormalised(), GRAPHS[WAYS], "wrong", "self-normalised, pairs", "uniform"),),
         draws="uniform",
@@ -186,7 +181,6 @@ JUDGED = (
         "(1/a) log E exp(a f) - E f, f = log p_F(tau) - log p_B(tau|x) - log R(x)",
         "right",
         Renyi(),
-        RIGHT,
     ),
     Judged(
         "Tsallis' divergence",
@@ -194,7 +188,6 @@ JUDGED = (
         "(1/(a - 1)) sum of p_F(tau)^a (p_B(tau|x) R(x))^(1 - a), trajectories from p_F",
         "right on policy",
         Tsallis(),
-        RIGHT,
         "trajectories of the policy itself, or importance weights",
         (Case(Tsallis(), CUBES, "wrong", "replay without weights", "uniform"),),
         draws="policy",
@@ -205,7 +198,6 @@ JUDGED = (
         "L(delta), L' = f'(exp) - f'(1), delta with log Z of least loss in the batch",
         "right",
         FBalance(),
-        RIGHT,
         cases=(Case(FBalance(0.5), GRAPHS[WAYS], "right", "Hellinger"),),
     ),
 )

@@ -127,12 +127,12 @@ JUDGED = (
         "trajectory balance of the actions taken, one for each set of neighbours",
         "wrong",
         CountedApart(),
-        {WAYS: "wrong", MEMORY: "wrong"},
         "the law is in proportion to R(x) / |Aut(x)|; with R |Aut| it is right, with memory too",
         (
             Case(CountedApart(True), GROWN[WAYS], "right", "R |Aut|"),
             Case(CountedApart(True), GROWN[MEMORY], "right", "R |Aut|, memory"),
         ),
+        outcomes={WAYS: "wrong", MEMORY: "wrong"},
         graphs=GROWN,
     ),
 )

@@ -78,8 +78,8 @@ class Judged:
         verdict: the declared verdict.
         condition: when it is right, or which law it has, in words; "" if it is right.
         loss: the loss as published.
-        outcomes: the declared outcome in each column of the matrix that applies to it.
         cases: further conditions.
+        outcomes: the declared outcome in each column of the matrix that applies to it.
         graphs: the graph of each column.
         draws: as in `Case`.
         backward: as in `Case`.
@@ -91,9 +91,9 @@ class Judged:
     formula: str
     verdict: Verdict
     loss: Loss
-    outcomes: Mapping[str, Outcome]
     condition: str = ""
     cases: tuple[Case, ...] = ()
+    outcomes: Mapping[str, Outcome] = field(default_factory=lambda: dict.fromkeys(GRAPHS, "right"))
     graphs: Mapping[str, Instance] = field(default_factory=lambda: GRAPHS)
     draws: Draws = "any"
     backward: BackwardKind = "uniform"

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from examples.losses.balance import RIGHT, Behaviour
+from examples.losses.balance import Behaviour
 from examples.losses.graphs import GRAPHS, MEMORY, TREE, TWO_LENGTHS, WAYS
 from examples.losses.judging import Case, Judged
 from fast.balance.flow_matching import FlowMatching
@@ -113,7 +113,6 @@ JUDGED = (
         "((log Z + log p_F(tau) - log p_B(tau|x) - log R(x)) / T)^2",
         "right under a condition",
         PerStep(),
-        RIGHT,
         "p_B is kept",
         (Case(PerStep(False), GRAPHS[WAYS], "wrong", "without p_B"),),
     ),
@@ -123,12 +122,12 @@ JUDGED = (
         "trajectory balance, the forced step with the probability that p_F would give it",
         "wrong",
         Forced(),
-        {"two lengths": "wrong"},
         "right for R on what is left if the mask is also that of p_F",
         (
             Case(Forced(9), TWO_LENGTHS, "right", "the mask is that of p_F"),
             Case(Behaviour(1.0, cap=1), TWO_LENGTHS, "wrong", "longer ones are dropped"),
         ),
+        outcomes={"two lengths": "wrong"},
         graphs={"two lengths": TWO_LENGTHS},
     ),
     Judged(
@@ -137,9 +136,9 @@ JUDGED = (
         "(log Z + sum of (log alpha p_F - log (1 - alpha) p_B) - log R(x))^2",
         "right under a condition",
         Alpha(),
-        {TREE: "wrong", WAYS: "wrong", MEMORY: "wrong", "one length": "right"},
         "alpha = 1/2, or all trajectories have one length: T steps weigh ((1 - alpha)/alpha)^T",
         (Case(Alpha(0.5), GRAPHS[WAYS], "right", "alpha = 1/2"),),
+        outcomes={TREE: "wrong", WAYS: "wrong", MEMORY: "wrong", "one length": "right"},
         graphs={**GRAPHS, "one length": make_instance("crossing", CROSSING)},
     ),
     Judged(
@@ -148,8 +147,8 @@ JUDGED = (
         "flow matching of F(s, s') lambda(s, s'), which draws; truncated ends have a small reward",
         "right for another law",
         Leak(),
-        {TREE: "other law", WAYS: "other law"},
         "R(x) on the ends that are valid, the small reward on those that are truncated",
+        outcomes={TREE: "other law", WAYS: "other law"},
         graphs=TRUNCATED,
         law=floored,
     ),
@@ -159,9 +158,9 @@ JUDGED = (
         "trajectory balance + eta (log p_F(prefix, stop) - u - log p_F(tau) + log R(x))^2",
         "wrong",
         RootedPrefixes(),
-        {"chain of stops": "wrong"},
         "any eta > 0 where a prefix has not the best reward after it, u; its authors agree",
         (Case(RootedPrefixes(0.0), CHAIN, "right", "eta = 0", "uniform"),),
+        outcomes={"chain of stops": "wrong"},
         graphs={"chain of stops": CHAIN},
         draws="uniform",
     ),

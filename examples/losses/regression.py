@@ -7,7 +7,6 @@ from typing import Any
 import jax.numpy as jnp
 import optax
 
-from examples.losses.balance import RIGHT
 from examples.losses.graphs import TREE, WAYS
 from examples.losses.judging import Case, Judged
 from fast.balance.flow_matching import fm_residuals
@@ -97,7 +96,6 @@ JUDGED = (
         "exp(delta) - delta - 1, delta the residual of trajectory balance",
         "right",
         Regression("Linex"),
-        RIGHT,
     ),
     Judged(
         "Linex(1/2)",
@@ -105,7 +103,6 @@ JUDGED = (
         "4 exp(delta/2) - 2 delta - 4",
         "right",
         Regression("half Linex"),
-        RIGHT,
     ),
     Judged(
         "shifted cosh",
@@ -113,7 +110,6 @@ JUDGED = (
         "exp(delta) + exp(-delta) - 2",
         "right",
         Regression("shifted cosh"),
-        RIGHT,
     ),
     Judged(
         "trajectory balance of noisy rewards",
@@ -121,7 +117,6 @@ JUDGED = (
         "(log Z + log p_F - log p_B - log R~(x))^2, R~ measured with noise of mean R",
         "right for another law",
         Noisy("square"),
-        {"noise": "other law"},
         "exp(E log R~); a Linex loss has E R~ or the harmonic mean, by its sign",
         (
             Case(Noisy("reversed Linex"), NOISY, "right", "reversed Linex", "uniform"),
@@ -134,6 +129,7 @@ JUDGED = (
                 law=weighed(1, Fraction(16, 5)),
             ),
         ),
+        outcomes={"noise": "other law"},
         graphs={"noise": NOISY},
         draws="uniform",
         law=weighed(1, 4),
@@ -144,8 +140,8 @@ JUDGED = (
         "sum over levels b, b' of |b - 1(d < 0)| H(d), d = log outflow at b' - log inflow at b",
         "right under a condition",
         QuantileMatching(),
-        {TREE: "right", WAYS: "right"},
         "rewards without noise; with it the law is that of a functional, exp(E log R~) by default",
         (Case(QuantileMatching(factors=(0.4, 1.6)), NOISY, "wrong", "noisy rewards", "uniform"),),
+        outcomes={TREE: "right", WAYS: "right"},
     ),
 )

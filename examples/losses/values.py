@@ -7,7 +7,6 @@ from typing import Any
 import jax.numpy as jnp
 
 from examples.forward_looking import ForwardLooking
-from examples.losses.balance import RIGHT
 from examples.losses.graphs import BRANCH, GRAPHS, MEMORY, STOPPING, TREE, WAYS, with_potential
 from examples.losses.judging import Case, Judged, Outcome
 from examples.stop_balance import StopBalance
@@ -72,7 +71,6 @@ JUDGED = (
         "(Q(s, a) - log p_B(s|s') - V(s'))^2, V the soft maximum of Q",
         "right",
         SoftQ(),
-        RIGHT,
     ),
     Judged(
         "Munchausen soft Q-learning",
@@ -80,7 +78,6 @@ JUDGED = (
         "(Q(s, a) - log p_B(s|s') - m log p_F(a|s) - V(s'))^2, entropy coefficient e",
         "right under a condition",
         SoftQ(1.5, 0.5),
-        RIGHT,
         "e - m = 1",
         (Case(SoftQ(1.0, 0.5), make_instance("tree", BRANCH), "wrong", "e - m = 1/2"),),
     ),
@@ -90,8 +87,8 @@ JUDGED = (
         "the same without log p_B in the reward",
         "right under a condition",
         SoftQ(corrected=False),
-        COUNTED,
         "trees; elsewhere the law is in proportion to R(x) times the number of ways to x",
+        outcomes=COUNTED,
     ),
     Judged(
         "values of the uniform policy (RPE)",
@@ -99,9 +96,9 @@ JUDGED = (
         "F(s) p_F(s'|s) = F(s'), F(s) the mean of R(x) times the product of numbers of children",
         "right under a condition",
         SoftQ(corrected=False),
-        COUNTED,
         "trees, as the paper asks; elsewhere F(s') must be divided among the parents of s'",
         (Case(SoftQ(), GRAPHS[WAYS], "right", "divided among parents"),),
+        outcomes=COUNTED,
     ),
     Judged(
         "FL-DB",
@@ -109,7 +106,6 @@ JUDGED = (
         "(log F~(s) + log p_F - log p_B - log F~(s') + phi(s) - phi(s'))^2, F~(x) = 1",
         "right under a condition",
         ForwardLooking(),
-        RIGHT,
         "phi(x) = log R(x) at the ends, and phi is finite inside",
         (
             Case(
@@ -127,7 +123,6 @@ JUDGED = (
         "(log F~(s) + log p_F - log p_B - log F~(s') - phi(s, s'))^2, F~(x) = 1",
         "right under a condition",
         Led(),
-        RIGHT,
         "the learned energies sum to log R(x) on every trajectory, and not only on average",
         (
             Case(
@@ -145,7 +140,6 @@ JUDGED = (
         "(log R(s) + log p_F(s'|s) + log p_F(stop|s') - log R(s') - log p_B - log p_F(stop|s))^2",
         "right under a condition",
         StopBalance(),
-        RIGHT,
         "every state can stop, in an end of its own",
         (
             Case(
