@@ -106,8 +106,8 @@ def test_the_readings_on_the_matching_by_hand() -> None:
 @pytest.mark.catches(
     "The gate of the path feature is evaluated after the edge is added instead of before.",
     "verify/lib/gnn.py",
-    "_gated_sum(latent, _value(self.gate, latent.graph), state), state)",
-    "_gated_sum(latent, _value(self.gate, state), state), state)",
+    "_gated_sum(latent, self.gate(latent.graph), state), state)",
+    "_gated_sum(latent, self.gate(state), state), state)",
 )
 @pytest.mark.claim("ex_graphs")
 def test_the_repaired_dynamics_are_those_of_the_proposition(scope: Scope) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Iterable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from reference.contract.errors import InputError, TooLargeError, shown
+from reference.contract.errors import InputError, shown
 from reference.dag import PointedDAG, pointed_dag
 from reference.expressivity.aliasing import TiedPolicies
 
@@ -36,7 +36,7 @@ def tied_by(dag: PointedDAG[Any], keys: Iterable[Hashable]) -> TiedPolicies:
     return TiedPolicies(dag, tuple(numbers.setdefault(key, len(numbers)) for key in keys))
 
 
-def attainable(tied: TiedPolicies, terminal: Hashable, max_beliefs: int = 10_000) -> Interval:
+def attainable(tied: TiedPolicies, terminal: Hashable) -> Interval:
     """The set of all `p_T(terminal)`, exactly, or an error where this rule does not decide it.
 
     A policy of this family sees of a state only the classes of its actions. So `p_T(terminal)` is
@@ -49,25 +49,18 @@ def attainable(tied: TiedPolicies, terminal: Hashable, max_beliefs: int = 10_000
     all choices, so if it were optimal all choices would be, and all policies would have the same
     value.
     """
-    if terminal not in {tied.dag.labels[x] for x in tied.dag.terminals}:
-        raise InputError(f"the state {shown(terminal)} is not a terminal of the DAG: name one")
     target = tied.dag.index[terminal]
-    moves = _moves(tied, max_beliefs)
+    moves = _moves(tied)
     return Interval(-_supremum(tied, moves, target, -1), _supremum(tied, moves, target, 1))
 
 
-def _moves(tied: TiedPolicies, max_beliefs: int) -> Moves:
+def _moves(tied: TiedPolicies) -> Moves:
     moves: Moves = {}
     stack: list[Belief] = [((0, Fraction(1)),)]
     while stack:
         belief = stack.pop()
         if belief in moves:
             continue
-        if len(moves) == max_beliefs:
-            raise TooLargeError(
-                f"TiedPolicies: more than {max_beliefs:,} beliefs about the state: use a smaller "
-                "instance, or raise `max_beliefs`"
-            )
         row = tied.row(belief[0][0])
         moves[belief] = {c: _split(tied, belief, c, row.count(c)) for c in row}
         stack.extend(after for split in moves[belief].values() for _, after in split)

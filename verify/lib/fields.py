@@ -10,7 +10,6 @@ from typing import Any
 
 from flint import Ordering, fmpq, fmpz_mpoly, fmpz_mpoly_ctx
 
-from reference.contract.errors import InputError, shown
 from reference.fields.field import ExactField, Field, FunctionField
 
 
@@ -61,13 +60,9 @@ class Polynomials(FunctionField[Any]):
         self.symbols: tuple[Any, ...] = self._ring.gens()
 
     def convert(self, value: int | Fraction | float) -> Any:
-        """A constant; elements of this ring are passed through."""
+        """A constant, an integer; elements of this ring are passed through."""
         if self.contains(value):
             return value
-        if Fraction(value).denominator != 1:
-            raise InputError(
-                f"{shown(value)} is not an integer: use reference.Symbolic for fractions"
-            )
         return self._ring.constant(int(value))
 
     def contains(self, value: object) -> bool:

@@ -15,7 +15,6 @@ from fractions import Fraction
 from itertools import permutations
 from typing import NamedTuple
 
-from reference.contract.errors import InputError, TooLargeError, shown
 from reference.expressivity.aliasing import TiedPolicies
 from reference.lifted import Dynamics, Forgetful, lift
 from reference.problems.enumeration import enumerate_dag
@@ -56,7 +55,7 @@ class TemporalDegree:
 
     def advance(self, state: Graph, latent: Memory) -> Memory:
         """The feature after one more edge, and the graph that has it."""
-        return Memory(_gated_sum(latent, _value(self.gate, latent.graph), state), state)
+        return Memory(_gated_sum(latent, self.gate(latent.graph), state), state)
 
 
 class PrintedTemporalDegree(TemporalDegree):
@@ -68,21 +67,11 @@ class PrintedTemporalDegree(TemporalDegree):
 
     def advance(self, state: Graph, latent: Memory) -> Memory:
         """The feature with all edges since the start added again, and the same `A`."""
-        return Memory(_gated_sum(latent, _value(self.gate, state), state), latent.graph)
+        return Memory(_gated_sum(latent, self.gate(state), state), latent.graph)
 
 
 def _empty_memory(problem: EdgeAddition) -> Memory:
     return Memory((Fraction(0),) * len(problem.features), problem.initial)
-
-
-def _value(gate: Gate, state: Graph) -> Fraction:
-    value = gate(state)
-    if isinstance(value, bool) or not isinstance(value, int | Fraction) or not 0 < value <= 1:
-        raise InputError(
-            f"the gate at [{state}] is {shown(value)}, but must be a Fraction in (0, 1], so that "
-            "equal path features are equal exactly"
-        )
-    return Fraction(value)
 
 
 def _gated_sum(latent: Memory, alpha: Fraction, state: Graph) -> tuple[Fraction, ...]:
@@ -138,11 +127,6 @@ def wl_policies(
     The attainable laws of the Markovian family are contained in those of the path-dependent one:
     the stable colours of `[X || m]` determine those of `X`.
     """
-    if dynamics is not None and dynamics.initial != _empty_memory(problem):
-        raise InputError(
-            f"the dynamics start at {dynamics.initial}, but this problem at "
-            f"{_empty_memory(problem)}: build the dynamics from the same problem"
-        )
     dag = lift(enumerate_dag(problem), Forgetful() if dynamics is None else dynamics).dag
     inner = [dag.labels[u] for u, row in enumerate(dag.children) if row]
     stable = refine(
@@ -163,7 +147,7 @@ def wl_policies(
     return tied_by(dag, pairs)
 
 
-def symmetries(problem: EdgeAddition, max_nodes: int = 8) -> tuple[tuple[int, ...], ...]:
+def symmetries(problem: EdgeAddition) -> tuple[tuple[int, ...], ...]:
     """The relabellings of the nodes that keep the features and permute the listed states.
 
     Each has the images of the nodes `0, 1, ...`; all are tried. It is an automorphism of the state
@@ -174,11 +158,6 @@ def symmetries(problem: EdgeAddition, max_nodes: int = 8) -> tuple[tuple[int, ..
     `alpha(relabelled G) = alpha(G)`.
     """
     n = len(problem.features)
-    if n > max_nodes:
-        raise TooLargeError(
-            f"EdgeAddition has {n} nodes, and all relabellings of at most {max_nodes} are tried: "
-            "use a smaller instance, or raise `max_nodes`"
-        )
     inner, terminals = set(problem.inner), set(problem.terminals)
     return tuple(
         image

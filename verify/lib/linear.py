@@ -21,8 +21,6 @@ from typing import Any, Literal, NamedTuple
 
 from flint import fmpq, fmpq_mat, nmod, nmod_mat
 
-from reference.contract.errors import InputError, check_integer
-
 # Powers of two do not repeat modulo this prime before the 10^17th (modulo 2^61 - 1: the 61st).
 PRIME = 10**18 + 9
 
@@ -70,14 +68,6 @@ class LinearLines:
     embedding: tuple[Vector, ...]
     delta: Fraction = Fraction(1)
 
-    def __post_init__(self) -> None:
-        sizes = {len(row) for row in self.embedding}
-        if len(sizes) != 1 or sizes == {0}:
-            raise InputError(
-                f"LinearLines: the vectors psi(p_i) have {sorted(sizes)} entries: give vectors of "
-                "one length, at least 1"
-            )
-
     @classmethod
     def of(cls, *rows: Sequence[int]) -> "LinearLines":
         """With these vectors of integers."""
@@ -86,7 +76,6 @@ class LinearLines:
     @classmethod
     def natural(cls, length: int, offset: int = 0) -> "LinearLines":
         """The natural embedding `psi(p_i) = i + offset` on Lines of that length `N`."""
-        check_integer("LinearLines.natural", "the length N", length, 1)
         return cls(tuple((Fraction(i + offset),) for i in range(length)))
 
     @property
@@ -169,18 +158,14 @@ class LinearLines:
         """The matrix `X` with `log_odds = Psi a + H vec(X)`, or None if there is none.
 
         The path-dependent model reaches these log-odds if and only if some solution has rank at
-        most one. If the solution is not unique, so that its rank does not decide, it is refused.
+        most one. The solution must be unique, or its rank would not decide.
         """
         d = self.dimension
         matrix = [
             (*psi, *products)
             for psi, products in zip(self.embedding, self.interactions(), strict=True)
         ]
-        if rank(matrix) < d + d * d:
-            raise InputError(
-                f"the {d + d * d} columns of [Psi | H] are dependent, so the coefficients are not "
-                "unique: choose a longer Lines or another embedding"
-            )
+        assert rank(matrix) == d + d * d
         solution = solve(matrix, log_odds)
         if solution is None:
             return None

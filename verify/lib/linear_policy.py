@@ -6,7 +6,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from reference.contract.errors import InputError
 from reference.fields.field import Field, T
 from reference.lifted import LiftedDAG, lift
 from reference.policies import ForwardPolicy
@@ -69,15 +68,6 @@ def linear_policy(
     action to stop.) The field has an exponential: FLOAT64, or BALL for an enclosure of every
     probability.
     """
-    for name, count, expected in (
-        ("entries of b", len(b), problem.step + 1),
-        ("embeddings", len(dynamics.embedding), problem.length + 1),
-    ):
-        if count != expected:
-            raise InputError(
-                f"linear_policy: {count} {name} are given for Lines with N = {problem.length} and "
-                f"M = {problem.step}: give {expected}"
-            )
     lifted = _lifted(problem, dynamics)
     values = [field.zero] * len(lifted.dag.edges)
     for node, row in enumerate(lifted.dag.out_edges):

@@ -15,7 +15,6 @@ from math import factorial
 from typing import Any, TypeVar
 
 from reference import LiftedDAG, PointedDAG
-from reference.contract.errors import check_integer
 
 A = TypeVar("A")
 S = TypeVar("S", bound=Hashable)
@@ -86,7 +85,6 @@ def lifts(dag: PointedDAG[S], every: int = 1) -> Iterator[LiftedDAG[S]]:
     The DAGs with 3, 4, 5 and 6 states, one per isomorphism class, have 3, 20, 548 and 438,805
     lifts. Only the first of each `every` lifts is built, as building is most of the work.
     """
-    check_integer("lifts", "every", every, 1)
     serial = count()
     inner = [v for v, row in enumerate(dag.children) if v and row]
     copies = [1] * len(dag.labels)

@@ -4,8 +4,6 @@ from collections.abc import Iterator, Mapping, Set
 from fractions import Fraction
 from typing import Any
 
-from reference.contract.errors import InputError, plain, shown
-
 LiftedState = tuple[int, Any]
 """A node of the DAG and a latent."""
 
@@ -61,8 +59,6 @@ def power(kernel: Kernel, n: int, through: Set[LiftedState] | None = None) -> Ke
     The taboo composition keeps the paths whose `n - 1` states in between are all in `through` (in
     the paper, `S x Omega`), so its rows sum to at most one, and possibly to zero.
     """
-    if n < 1:
-        raise InputError(f"kernels are composed n >= 1 times, not {n}: give a positive n")
     composed = kernel
     for _ in range(n - 1):
         composed = compose(composed, kernel, through)
@@ -128,30 +124,3 @@ def closure(kernel: Kernel, start: Set[LiftedState]) -> frozenset[LiftedState]:
     while not (entered := successors(kernel, reached)) <= reached:
         reached |= entered
     return reached
-
-
-def check_kernel(name: str, kernel: Kernel, states: Set[LiftedState]) -> None:
-    """Raises InputError unless `kernel` has exactly one row per state, each a law on `states`."""
-    for s in states:
-        if s not in kernel:
-            raise InputError(f"{name} has no row for the lifted state {shown(s)}: add one")
-    for s, row in kernel.items():
-        if s not in states:
-            raise InputError(
-                f"{name} has a row for {shown(s)}, which is not a lifted state: remove it"
-            )
-        check_law(f"the row of {shown(s)} in {name}", row, states)
-
-
-def check_law(name: str, law: Measure, states: Set[LiftedState]) -> None:
-    """Raises InputError unless `law` gives some of `states` a `Fraction >= 0`, in total one."""
-    for t, p in law.items():
-        if t not in states:
-            raise InputError(
-                f"{name} has mass on {shown(t)}, which is not a lifted state: use pairs of a node "
-                "number and one of the latents"
-            )
-        if not isinstance(p, Fraction) or p < 0:
-            raise InputError(f"{name} gives {shown(t)} the mass {shown(p)}: use a Fraction >= 0")
-    if (total := sum(law.values(), ZERO)) != 1:
-        raise InputError(f"{name} sums to {plain(total)}, not to 1: normalise it")

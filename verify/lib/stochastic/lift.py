@@ -13,15 +13,12 @@ from functools import cached_property
 from itertools import product
 from typing import Any, Self
 
-from reference.contract.errors import InputError, shown
 from reference.dag import PointedDAG
 from verify.lib.stochastic.kernels import (
     ZERO,
     Kernel,
     LiftedState,
     Measure,
-    check_kernel,
-    check_law,
     restrict,
     scale,
     support,
@@ -47,15 +44,12 @@ class StochasticLift:
     nu: Measure
 
     def __post_init__(self) -> None:
-        _check_latents(self.latents)
-        check_kernel("kappa_f", self.kappa_f, self.states)
-        check_kernel("kappa_b", self.kappa_b, self.states)
-        check_law("nu", self.nu, self.states)
-        if not any(restrict(self.nu, self.initial).values()):
-            raise InputError(
-                "nu gives the initial states no mass, so nothing is reached from them: give at "
-                "least one of them a positive mass"
-            )
+        assert self.kappa_f.keys() == self.kappa_b.keys() == self.states
+        for law in (self.nu, *self.kappa_f.values(), *self.kappa_b.values()):
+            assert sum(law.values(), ZERO) == 1
+            assert law.keys() <= self.states
+            assert min(law.values()) >= 0
+        assert any(restrict(self.nu, self.initial).values())
 
     @cached_property
     def states(self) -> frozenset[LiftedState]:
@@ -108,12 +102,8 @@ class StochasticLift:
         `kappa_B(t, s) = nu(s) kappa_F(s, t) / nu(t)`. On `S_o*`, and where `nu(t) = 0`, duality
         leaves the row free; it is set to the initial law.
         """
-        _check_latents(latents)
         states = frozenset(product(range(len(dag.labels)), latents))
-        check_kernel("kappa_f", kappa_f, states)
-        _check_edges(dag, kappa_f)
         start = {(0, latent): mass for latent, mass in initial.items()}
-        check_law("initial", start, states)
         inner = {s for s in states if s[0] != 0 and dag.children[s[0]]}
         count = {**start, **visits(kappa_f, start, inner, len(dag.labels) - 1)}
         nu = _normalised(count)
@@ -128,20 +118,3 @@ class StochasticLift:
 
 def _normalised(measure: Measure) -> dict[LiftedState, Fraction]:
     return scale(measure, 1 / sum(measure.values(), ZERO))
-
-
-def _check_latents(latents: tuple[Hashable, ...]) -> None:
-    if not latents or len(set(latents)) != len(latents):
-        raise InputError(f"the latents are {shown(latents)}: give at least one, each of them once")
-
-
-def _check_edges(dag: PointedDAG[Any], kappa_f: Kernel) -> None:
-    for s, row in kappa_f.items():
-        allowed = dag.children[s[0]] or (s[0],)
-        for t in support(row):
-            if t[0] not in allowed:
-                raise InputError(
-                    f"kappa_f moves from {shown(s)} to {shown(t)}, but from node {s[0]} only the "
-                    f"nodes {list(allowed)} may be entered: move along the edges of the DAG, and "
-                    "let a terminal change only its latent"
-                )
