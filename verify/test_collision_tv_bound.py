@@ -18,9 +18,8 @@ from reference.certificates.collisions import (
     _mean_product,
     _plan,
     collision_bound,
-    lower_probability,
+    probability,
     split,
-    upper_probability,
 )
 
 Law = Sequence[Fraction]
@@ -203,8 +202,9 @@ def test_a_probability_is_bounded_from_both_sides_at_its_level() -> None:
             above, below = Fraction(0), Fraction(0)
             for chance, (k, _) in counted([p, 1 - p], size):
                 log = -math.log(level)
-                above += chance * (upper_probability(k, size, log) < p)
-                below += chance * (lower_probability(k, size, log) > p)
+                bounds = probability(k, size, log)
+                above += chance * (bounds.high < p)
+                below += chance * (bounds.low > p)
             assert max(above, below) <= level
 
 

@@ -18,10 +18,10 @@ from pdai.certifying.target import Target
 from pdai.certifying.what_now import what_now
 from pdai.run import Run
 from reference.certificates.regimes import ExactLaw
-from reference.certificates.rejection import Kept, Rejection, exact_samples, rejection
 from reference.contract.errors import InputError, TooLargeError
 from reference.fields.field import RATIONAL
 from reference.policies import BackwardPolicy
+from reference.rows.rejection import Kept, Rejection, exact_samples, rejection
 
 NETWORK = (
     "the certificate covers the table of action probabilities, computed in float64; it does not "

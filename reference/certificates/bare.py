@@ -55,10 +55,12 @@ def against_law(
 ) -> tuple[Interval, list[Line]]:
     """Bounds of `TV(p_T, pi)` from samples of `p_T` and the exact target.
 
-    Samples are independent, in the order of the draws; `target` has `pi(x)` of every sample, zero
-    where the target excludes it. Each side has half of the level. Raises InputError below two.
+    Args:
+        samples: at least two independent terminal states, in the order of the draws.
+        target: `pi(x)` of every sample, zero where the target excludes it.
+        level: the most with which a bound fails; each side has half of it.
     """
-    check_two(samples)
+    _check_two(samples)
     place = {x: i for i, x in enumerate(target)}
     law = np.array([float(p) for p in target.values()])
     places = np.array([place[x] for x in samples])
@@ -131,8 +133,12 @@ def bound_by_events(pieces: Sequence[Counts], law: Floats, level: float) -> floa
 
     If TV is at most v, an event has a probability of at most `pi + v` and at least `pi - v`, given
     the samples before. So the bets lose against v, and so does their mean (claim
-    event-bets-tv-bound). `pieces` counts each value in consecutive pieces of the samples, `law` has
-    its `pi`.
+    event-bets-tv-bound).
+
+    Args:
+        pieces: how often each value came in consecutive pieces of the samples.
+        law: `pi` of each value.
+        level: the most with which the bound fails.
     """
     log, events = math.log(1 / level), _Events.of(pieces, law)
     starts = sorted({max(1, round(len(pieces) * share)) for share in STARTS})
@@ -153,7 +159,13 @@ def bound_by_events(pieces: Sequence[Counts], law: Floats, level: float) -> floa
 def bound_from_above(
     places: npt.NDArray[np.intp], law: Floats, level: float
 ) -> tuple[float, list[Line]]:
-    """The upper bound of TV from places of values, and about what a perfect sampler would get."""
+    """The upper bound of TV, and about what a perfect sampler would get.
+
+    Args:
+        places: of each sample, the place of its value.
+        law: `pi` of each value.
+        level: the most with which the bound fails.
+    """
     count, values = len(places), len(law)
     distance = float(abs(np.bincount(places, minlength=values) / count - law).sum()) / 2
     by_collisions, by_law = _noises(count, law, level)
@@ -172,7 +184,13 @@ def bound_from_above(
 
 
 def noise_floor(count: int, law: Floats, level: float) -> float:
-    """The approximate upper bound that a perfect sampler would get; `law` has each `pi`."""
+    """The approximate upper bound that a perfect sampler would get.
+
+    Args:
+        count: the number of samples.
+        law: `pi` of each value.
+        level: the most with which the bound fails.
+    """
     return min(1.0, *_noises(count, law, level))
 
 
@@ -209,13 +227,18 @@ def _farthest(
 def against_samples(
     samples: Sequence[Hashable], target: Sequence[Hashable], level: float
 ) -> tuple[Interval, list[Line]]:
-    """A lower bound of TV from two or more samples of each law, by an event of the first halves.
+    """A lower bound of TV from samples of each law, by an event of the first halves.
 
     Only the direction in which the event was chosen is bounded. Samples that are in both make the
     other one show in the second halves.
+
+    Args:
+        samples: at least two independent draws of the sampler.
+        target: at least two of the target.
+        level: the most with which the bound fails.
     """
-    check_two(samples)
-    check_two(target)
+    _check_two(samples)
+    _check_two(target)
     half, other = len(samples) // 2, len(target) // 2
     first, of_target = Counter(samples[:half]), Counter(target[:other])
     event = {x for x in {*first, *of_target} if first[x] / half < of_target[x] / other}
@@ -228,8 +251,7 @@ def against_samples(
     return Interval(max(0.0, (expected.low - seen.high) * (1 - 2.0**-40)), 1.0), lines
 
 
-def check_two(samples: Sequence[Hashable]) -> None:
-    """Checks that samples can be halved; raises InputError if not."""
+def _check_two(samples: Sequence[Hashable]) -> None:
     if len(samples) < 2:
         raise InputError(f"{len(samples)} samples are given, but at least two are needed")
 

@@ -46,8 +46,10 @@ class Interval(NamedTuple):
 def log_capital(gains: Floats, count: int | Floats, mean: float | Floats) -> Floats:
     """The logarithm of the capital won against a mean, averaged over `BETS`.
 
-    `gains` is `sum of log(1 + kappa x)` per bet over `count` values, shape (..., bets); the mean
-    that is bet against is at least 0.
+    Args:
+        gains: `sum of log(1 + kappa x)` per bet, shape (..., bets).
+        count: the number of values x.
+        mean: what is bet against, at least 0.
     """
     logs = gains - np.multiply.outer(np.asarray(count, float), np.log1p(BETS * mean))
     largest: Floats = logs.max(-1)

@@ -131,7 +131,7 @@ def check_rows(header: Header, rows: Iterable[Row]) -> None:
         raise RefusedError(f"{header.claim} is claimed, and TV is {tv}")
 
 
-class Exact:
+class _Exact:
     """Fractions `(p, q)`, not reduced: of denominators 2^k, sums need no more than the largest."""
 
     zero: Number = (0, 1)
@@ -158,7 +158,7 @@ class Exact:
         return x[0], x[0], x[1]
 
 
-class Rounded:
+class _Rounded:
     """Intervals `(low, high)` of multiples of `1 / scale`; each result encloses the true one."""
 
     zero: Number = (0, 0)
@@ -195,7 +195,7 @@ class Walk:
     """
 
     def __init__(self, nodes: int, reward_sum: int, scale: int | None) -> None:
-        self._arithmetic = Exact() if scale is None else Rounded(scale)
+        self._arithmetic = _Exact() if scale is None else _Rounded(scale)
         self._nodes, self._reward_sum = nodes, reward_sum
         self._next = self._collected = 0
         self._masses = {0: self._arithmetic.one}

@@ -54,8 +54,12 @@ ROOM = 0.1
 def upper_probability(count: int, trials: int, log: float) -> float:
     """An upper bound of a probability, which fails with probability at most `exp(-log)`.
 
-    It is the largest q with `trials KL(count / trials | q) <= log` (Chernoff, 1952), where `count`
-    of the independent trials had the event, and `log` is that of one over the level, in nats.
+    It is the largest q with `trials KL(count / trials | q) <= log` (Chernoff, 1952).
+
+    Args:
+        count: the trials that had the event.
+        trials: the number of independent trials.
+        log: the logarithm of one over the level, in nats.
     """
     share = count / trials
     low, high = share, 1.0
@@ -65,14 +69,16 @@ def upper_probability(count: int, trials: int, log: float) -> float:
     return min(1.0, high * (1 + 2.0**-40))
 
 
-def lower_probability(count: int, trials: int, log: float) -> float:
-    """A lower bound of a probability, as `upper_probability` bounds it from above."""
-    return max(0.0, 1 - upper_probability(trials - count, trials, log))
-
-
 def probability(count: int, trials: int, log: float) -> Interval:
-    """Both bounds of a probability, each of which fails with probability at most `exp(-log)`."""
-    return Interval(lower_probability(count, trials, log), upper_probability(count, trials, log))
+    """Both bounds of a probability, each of which fails with probability at most `exp(-log)`.
+
+    Args:
+        count: the trials that had the event.
+        trials: the number of independent trials.
+        log: the logarithm of one over the level, in nats.
+    """
+    low = max(0.0, 1 - upper_probability(trials - count, trials, log))
+    return Interval(low, upper_probability(count, trials, log))
 
 
 def least_gap(bounds: Interval, target: float) -> float:
@@ -139,7 +145,13 @@ def split(places: npt.NDArray[np.intp], values: int) -> Parts:
 
 
 def collision_bound(parts: Parts, target: Floats, level: float) -> float:
-    """An upper bound of `TV(p, pi)`, which fails with probability at most `level`."""
+    """An upper bound of `TV(p, pi)`, which fails with probability at most `level`.
+
+    Args:
+        parts: samples of p.
+        target: `pi` of each value.
+        level: the level of the bound.
+    """
     steps, log = len(parts.places), math.log(STATEMENTS / level)
     plan = _plan(steps, target, log)
     if plan.bound >= 1:
@@ -160,7 +172,13 @@ def collision_bound(parts: Parts, target: Floats, level: float) -> float:
 
 
 def expected_bound(trials: int, target: Floats, level: float) -> float:
-    """The approximate bound of samples of the target `pi` itself: the noise of the method."""
+    """The approximate bound of samples of the target itself: the noise of the method.
+
+    Args:
+        trials: the number of samples.
+        target: `pi` of each value.
+        level: the level of the bound.
+    """
     return _plan(trials - trials // CHOOSING, target, math.log(STATEMENTS / level)).bound
 
 
@@ -169,8 +187,8 @@ def _mass_apart(counts: Counts, target: Floats, trials: int, log: float) -> floa
     shared = log + math.log(2 * max(1, len(counts)))
     apart = 0.0
     for count, p in zip(counts.tolist(), target.tolist(), strict=True):
-        above = upper_probability(count, trials, shared) - p
-        apart += max(above, p - lower_probability(count, trials, shared))
+        bounds = probability(count, trials, shared)
+        apart += max(bounds.high - p, p - bounds.low)
     return apart
 
 

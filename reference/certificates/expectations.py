@@ -55,9 +55,12 @@ class FeatureMeans:
     ) -> list[Line]:
         """For each feature, its mean under the sampler, under the target, and by weights.
 
-        Features are sorted by the distance of the sampler from the target, or from the weights. The
-        level is that of each interval; the upper end of the sampler's TV fails with probability at
-        most `level / 2`. `known` has exact means under the target by name.
+        Features are sorted by the distance of the sampler from the target, or from the weights.
+
+        Args:
+            level: that of each interval.
+            tv: of the sampler, whose upper end fails with probability at most `level / 2`.
+            known: the exact means under the target that are known, by name.
         """
         if not self.means:
             return []
@@ -87,9 +90,15 @@ class FeatureMeans:
 def exact_lines(
     features: Features, law: Sequence[tuple[Any, Fraction, Fraction]], kind: Kind = "exact"
 ) -> list[Line]:
-    """The expectations of features under a sampler and its target, farthest apart first.
+    """The expectations of features under a sampler and its target, by rational arithmetic.
 
-    They are by rational arithmetic; `kind` is that of the two laws.
+    Args:
+        features: a function from a terminal state to numbers in [0, 1] by name.
+        law: `x`, `p_T(x)` and `pi(x)` of every terminal state.
+        kind: the evidence for these.
+
+    Returns:
+        Two lines for each feature, those farthest apart first.
     """
     rows = rows_of(features, [x for x, _, _ in law])
     lines: list[tuple[Fraction, list[Line]]] = []
@@ -115,9 +124,13 @@ def sample_lines(
 ) -> list[Line]:
     """The expectations of features under a sampler and a listed target, farthest apart first.
 
-    Of independent samples outside of the target, a feature may be any number in [0, 1]. `target`
-    has `pi(x)` of every terminal state, of that kind; any interval fails with probability at most
-    `level`.
+    Args:
+        features: a function from a terminal state to numbers in [0, 1] by name; outside of the
+            target, a number may be any of these.
+        samples: independent draws.
+        target: `pi(x)` of every terminal state.
+        level: the most with which any interval fails.
+        kind: the evidence for the target.
     """
     counts = Counter(samples)
     inside = [x for x in counts if x in target]

@@ -144,7 +144,13 @@ class Labelled(Protocol):
 
 
 def write_rows(path: Path | str, header: Head, rows: Iterable[Labelled]) -> None:
-    """Writes a certificate, all or nothing; raises InputError if a number or label is too long."""
+    """Writes a certificate, all or nothing; raises InputError if a number or label is too long.
+
+    Args:
+        path: the file, which replaces an old one.
+        header: the lines above the rows.
+        rows: the lines below, with their labels.
+    """
     with replacing(Path(path)) as file:
         _check_writable(header.problem, header)
         file.write(("\n".join(header.lines()) + "\n").encode("ascii"))

@@ -67,9 +67,15 @@ class _Look(NamedTuple):
 
 
 def check_independent(owner: str, samples: Sequence[Hashable], level: float) -> None:
-    """Checks that samples may be independent draws of one law, in the order of the draws.
+    """Checks that samples may be independent draws of one law.
 
-    Raises DependentError if not, for independent draws with probability at most `SHARE` of a level.
+    Args:
+        owner: whose they are, for messages.
+        samples: in the order of the draws.
+        level: that of the bounds, of which this test takes `SHARE`.
+
+    Raises:
+        DependentError: if not; for independent draws with at most that probability.
     """
     numbers = {x: number for number, x in enumerate(dict.fromkeys(samples))}
     places = np.fromiter((numbers[x] for x in samples), np.intp, len(samples))
@@ -188,10 +194,19 @@ def check_apart(
     `d(x) - d(y)`. Where no probability is above P, a term has the mean `|d|^2` and second moments
     of at most `P |d|^2` each. So with `t = RATE / P`, as `exp(-y) <= 1 - y + y^2 exp(|y|) / 2`,
     `exp(-t S)` has a mean of at most `exp(-n t |d|^2 (1 - RATE exp(RATE))) <= 1`, and S is below
-    `-log(1 / level) / t` with probability at most the level. Raises DependentError if the mean of
-    the others is certainly lower than S can be, as where draws are in both; and if the counts of
-    both are equal, and any law has these with a probability of at most the level, the largest at
-    their shares. That, S, P twice, and the mean each have a fifth of the level of the test.
+    `-log(1 / level) / t` with probability at most the level.
+
+    Args:
+        owner: whose they are, for messages.
+        samples: of the sampler.
+        target: of the target.
+        level: that of the bounds. S, P twice, the mean and equal counts each have a fifth of
+            `SHARE` of it.
+
+    Raises:
+        DependentError: if the mean of the others is certainly lower than S can be, as where draws
+            are in both; or the counts of both are equal, as any law has them with a probability of
+            at most the level, the largest at their shares.
     """
     log, count = math.log(5 / (SHARE * level)), len(samples)
     drawn = Counter(samples)
@@ -237,9 +252,16 @@ def written_out(
     """The samples of a histogram in a random order, each as the place of its value.
 
     Given the counts, all orders of independent draws are equally likely, so that these have the law
-    of the draws. The generator of a fixed seed is trusted, as that of all draws is; samples of two
-    laws need two seeds. Counts are integers or their digits. Raises InputError if one is no whole
-    number, all are zero, or their sum is above `MOST`.
+    of the draws. The generator of a fixed seed is trusted, as that of all draws is.
+
+    Args:
+        owner: whose they are, for messages.
+        values: each value once.
+        counts: how often each was drawn: integers, or their digits.
+        seed: of the order; samples of two laws need two.
+
+    Raises:
+        InputError: if a count is no whole number, all are zero, or their sum is above `MOST`.
     """
     many = [_count(owner, x, count) for x, count in zip(values, counts, strict=True)]
     if not 0 < (total := sum(many)) <= MOST:
@@ -271,8 +293,14 @@ def check_repeats(
 ) -> None:
     """Checks that samples repeat as often as independent draws of any law on some values must.
 
-    Samples outside of all values of the target, None if they are not listed, do not count. Raises
-    InputError if independent draws repeat so seldom with at most the probability `exp(-SELDOM)`.
+    Args:
+        owner: whose they are, for messages.
+        samples: those outside of the values do not count.
+        values: all values of the target; None if they are not listed.
+
+    Raises:
+        InputError: if independent draws repeat so seldom with at most the probability
+            `exp(-SELDOM)`.
     """
     if values is None:
         return

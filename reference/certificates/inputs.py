@@ -62,7 +62,10 @@ def read_rows(path: Path, header: bool | None = None) -> tuple[list[str] | None,
 def columns_of(names: Sequence[str], header: bool | None, own: str) -> list[str]:
     """The names of columns, with one's own for that of the values.
 
-    A single column may have any name, where the options say that its first line is one.
+    Args:
+        names: as they stand in the file.
+        header: True if the options say that it has a header; a single column may have any name.
+        own: the name that the column of values gets.
     """
     is_any = header is True and len(names) == 1
     return [own if is_any or name in VALUES else name for name in names]

@@ -113,10 +113,14 @@ def law_of(
 ) -> ListedLaw:
     """The law that `certify` is given.
 
-    It is `uniform`; weights by value; or a file of values with weights or log weights. The support
-    of the uniform law is a sequence, or a file with a value in each line. The files have names of
-    columns as `read_rows` says. Raises InputError if a file breaks a rule, a value is repeated or
-    has no weight, or the two do not make one law.
+    Args:
+        law: `uniform`; weights by value; or a file of values with weights or log weights.
+        support: of the uniform law: a sequence, or a file with a value in each line.
+        header: whether files begin with names of columns, as `read_rows` takes it.
+
+    Raises:
+        InputError: if a file breaks a rule, a value is repeated or has no weight, or the two do not
+            make one law.
     """
     check_type("the target", "law", law, (str, Path, Mapping))
     if support is not None and law != UNIFORM:

@@ -46,11 +46,17 @@ class Search(NamedTuple):
 def bound_partition(
     problem: Any, gap: float = 1e-3, most: int = 100_000, seconds: float = 10.0
 ) -> Search:
-    """Bounds of `log Z` by best-first search, of a problem with `log_mass_bound`.
+    """Bounds of `log Z` by best-first search.
 
-    It stops at a width of `gap`, in nats, when `most` states are opened, or after some seconds.
-    Raises InputError if a bound is no number, or lies below the reward of a terminal state,
-    or of several together.
+    Args:
+        problem: has `log_mass_bound`.
+        gap: the width at which it stops, in nats.
+        most: the most states that are opened.
+        seconds: the most wall time.
+
+    Raises:
+        InputError: if a bound is no number, or lies below the reward of a terminal state, or of
+            several together.
     """
     end = time.monotonic() + seconds
     met, open_sum = Fraction(0), Fraction(0)

@@ -70,10 +70,14 @@ def _count(count: int | None, evidence: str) -> str:
 def power_of(
     law: Floats, distance: float, level: float, given: Floats | None = None, seed: int = 0
 ) -> Power:
-    """The numbers of samples for a distance to a law, of which `pi` of each value is given.
+    """The numbers of samples for a distance to a law.
 
-    The distance is a TV, above 0 and below 1. `given` has the probabilities of a wrong sampler; by
-    default, there are three kinds at that distance.
+    Args:
+        law: `pi` of each value.
+        distance: a TV, above 0 and below 1.
+        level: the most with which each bound fails.
+        given: the probabilities of a wrong sampler; by default three kinds at that distance.
+        seed: of the samplers that are simulated.
     """
     random = np.random.default_rng(seed)
     # A certificate has one value more, for all that lies outside.

@@ -43,9 +43,16 @@ def confirm_problem(path: Path | str, problem: Problem[Any], max_nodes: int = MA
     The labels of the file must map it onto the graph of the problem. The children of each node must
     be, one to one, the children of its state; node 0 must be the initial state; and each terminal
     state must be one node, with its reward. Then the graph of the file is the problem's or a lift
-    of it (def:pointeddag), such as the histories. `check_certificate` checks the claim. Raises
-    InputError if there is no such file, or two states of the problem have the same label,
-    TooLargeError if the problem has more than `max_nodes` states.
+    of it (def:pointeddag), such as the histories. `check_certificate` checks the claim.
+
+    Args:
+        path: the certificate.
+        problem: whose states have the labels of the file.
+        max_nodes: the most states of the problem.
+
+    Raises:
+        InputError: if there is no such file, or two states have the same label.
+        TooLargeError: if the problem has more states.
     """
     dag = enumerate_dag(problem, max_nodes)
     states, rewards = states_by_label(dag), enumerate_rewards(problem, dag)

@@ -62,16 +62,24 @@ def read_record(
     tolerant: bool = False,
     seed: int = 0,
 ) -> Record:
-    """Reads a file of samples, of a kind that `read_rows` reads.
+    """Reads a file of samples.
 
     Without a header each line is a terminal state. A header names the columns: `terminal`, or
     another of `VALUES`, and for trajectories `log_p_f`, `log_p_b` and `log_reward`, in nats, or for
-    terminal states `log_prob`. With a column `count`, samples are written out in a random order
-    (`written_out`) by a seed. `log_reward` is not read if it stands alone. If `tolerant`, fewer
-    than half of the samples without trajectories may lie outside the enumerated terminal states:
-    the sampler is wrong by their share.
-    Raises InputError if the file cannot be read, a column is missing, unknown or repeated, a number
-    is invalid, or a sample is no terminal state.
+    terminal states `log_prob`. `log_reward` is not read if it stands alone. With a column `count`,
+    samples are written out in a random order (`written_out`).
+
+    Args:
+        path: a file that `read_rows` reads.
+        texts: reads terminal states.
+        header: whether the file has a header; None if its first line shows that.
+        tolerant: True if fewer than half of the samples without trajectories may lie outside the
+            enumerated terminal states: the sampler is wrong by their share.
+        seed: of that random order.
+
+    Raises:
+        InputError: if the file cannot be read, a column is missing, unknown or repeated, a number
+            is invalid, or a sample is no terminal state.
     """
     columns, has_header = _columns(path, header)
     counts = columns.pop(COUNT, None)
@@ -205,7 +213,13 @@ def priced(record: Record, problem: Any) -> Record:
 
 
 def check_mass(total: float, of: str, fix: str = AS_DRAWN) -> None:
-    """Raises InputError if probabilities of distinct states sum to more than 1."""
+    """Raises InputError if probabilities of distinct states sum to more than 1.
+
+    Args:
+        total: their sum.
+        of: the states, in words.
+        fix: the advice.
+    """
     if total > 1 + EXCESS:
         raise InputError(f"the probabilities of {of} sum to {total:.6g}, more than 1: {fix}")
 
@@ -239,11 +253,18 @@ def check_drawn(
     *,
     is_least: bool = False,
 ) -> None:
-    """Checks that samples may be draws of a law, given the log-probability of each value.
+    """Checks that samples may be draws of a law.
 
-    That may be the least one. Messages have what these are `by`, and how to `fix` them. Raises
-    InputError if they sum to more than 1, or values that came often, or seldom, in one half of the
-    samples do so in the other.
+    Args:
+        samples: in the order of the draws.
+        logs: the log-probability of each value, in nats.
+        by: where these are from, in words.
+        fix: the advice.
+        is_least: True if they are lower bounds.
+
+    Raises:
+        InputError: if probabilities sum to more than 1, or values that came often, or seldom, in
+            one half of the samples do so in the other.
     """
     mass = math.fsum(math.exp(min(log, 1.0)) for log in logs.values())
     check_mass(mass, f"{len(logs):,} distinct samples", fix)

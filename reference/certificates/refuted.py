@@ -193,7 +193,10 @@ def _pieces(weights: Sequence[int], samples: Sequence[int]) -> Iterator[_Piece]:
 def won_by_bets(h: BareHeader, weights: Sequence[int], samples: Sequence[int]) -> int:
     """The capital of all bets together against the claim; each begins with the level.
 
-    Of the header, scale, level and TV are used; samples are the numbers of the values drawn.
+    Args:
+        h: the header, of which scale, level and TV are used.
+        weights: of the values.
+        samples: the numbers of the values drawn.
     """
     total = sum(weights)
     unit = h.tv_den * total
@@ -240,10 +243,15 @@ def write_bare(
 ) -> float:
     """Writes a statistical certificate of bare samples; returns the lower bound of TV in it.
 
-    `law` has the weight of each value by its text. Samples are texts, in the order of the draws; of
-    a value that the law does not list, any other text. The claim is wrong with probability at most
-    the level. An old file is replaced; the name of the law is for its readers. Raises InputError if
-    a number or a text is too long for the file.
+    Args:
+        path: the file, which replaces an old one.
+        law: the weight of each value, by its text.
+        samples: texts, in the order of the draws; any other text for a value that is not listed.
+        level: the probability with which the claim may be wrong.
+        problem: the name of the law, for readers.
+
+    Raises:
+        InputError: if a number or a text is too long for the file.
     """
     common, numbers = lcm(*(w.denominator for w in law.values())), {x: i for i, x in enumerate(law)}
     values = [Value(x, int(w * common)) for x, w in law.items()] + [Value(OTHER, 0)]

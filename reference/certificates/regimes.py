@@ -53,9 +53,13 @@ class ExactLaw(NamedTuple):
 def law_beside_target(
     p_t: Sequence[Fraction], labels: Sequence[Any], rewards: Sequence[Fraction], floats: str
 ) -> ExactLaw:
-    """The exact distribution of a sampler, with its target: `p_T(x)` and `R(x)` per terminal.
+    """The exact distribution of a sampler, with its target.
 
-    `floats` are those of which `p_T` was computed, in words; "" if there are none.
+    Args:
+        p_t: `p_T(x)` of each terminal state.
+        labels: the terminal states.
+        rewards: `R(x)` of each.
+        floats: those of which `p_T` was computed, in words; "" if there are none.
     """
     if not are_rational(rewards):
         floats += f"{'; ' * bool(floats)}rewards"
@@ -127,7 +131,12 @@ def blocks(
 ) -> Iterator[Walks]:
     """Blocks of fresh trajectories, until all intervals are narrow enough or the budget is used up.
 
-    A block is added to `means`, the intervals, before the next; `draws` receives the trajectories.
+    Args:
+        sampler: draws the trajectories.
+        budget: when to stop.
+        level: that of the intervals.
+        means: the intervals, to which a block is added before the next.
+        draws: receives the trajectories.
     """
     end = time.monotonic() + budget.seconds
     while (left := budget.samples - draws.count) > 0:
@@ -147,7 +156,16 @@ def with_log_z(
     With `Z- <= Z <= Z+`, the variable of `Z+` is at least that of `Z`, and that of `Z-` at most. So
     the first mean bounds TV from above and the second from below, each at the level. And
     `E[R p_B / p_F] <= Z`, so the mean weight bounds `Z` from below, and may refute the given one.
-    Raises InputError if the upper end of `log Z`, nats, is infinite, or below that of the weights.
+
+    Args:
+        sampler: draws the trajectories.
+        log_z: bounds of `log Z`, in nats; the lower one may be minus infinity.
+        level: the most with which each bound fails.
+        budget: when to stop.
+        draws: receives the trajectories.
+
+    Raises:
+        InputError: if the upper end of `log Z` is infinite, or below that of the weights.
     """
     if not (log_z.low <= log_z.high and math.isfinite(log_z.high)):
         raise InputError(
@@ -182,6 +200,13 @@ def with_target(
     one-sided-tv-bound), and is at least `mu(A) - p_F(A)` for the event `A` that `R p_B / p_F > z`.
     At `z = Z` all three are equal. Here a pilot estimates `z`, and its trajectories are left out of
     the means. Each of the four means is bounded at a quarter of the level.
+
+    Args:
+        terminals: independent samples of the target.
+        sampler: draws the trajectories.
+        level: the most with which each bound fails.
+        budget: when to stop.
+        draws: receives the trajectories.
     """
     log_z = _pilot(sampler)
     model, target = MeanInterval(), MeanInterval()
@@ -217,6 +242,12 @@ def with_neither(sampler: Sampler, level: float, budget: Budget, draws: Draws) -
     possible. But the mean weight gives a lower bound `z` of `Z`, and `(1 - R p_B / (z p_F))_+` is
     at most its value at `Z`. So bets on its mean win no more than bets on the variable whose mean
     is TV, however `z` was chosen: the same samples serve both bounds. Each has half of the level.
+
+    Args:
+        sampler: draws the trajectories.
+        level: the most with which each bound fails.
+        budget: when to stop, but for its width.
+        draws: receives the trajectories.
     """
     log_scale, weight, mean = _pilot(sampler), LowerMean(), LowerMean()
     drawn: list[Walks] = []

@@ -125,8 +125,15 @@ H = TypeVar("H", bound=Head)
 def read_header(lines: Lines, kind: Callable[..., H], fields: Sequence[str]) -> H:
     """Reads the lines above the samples, which must be those that the header writes.
 
-    Headers of this kind are made of a name and numbers; their lines are the version, the name, and
-    numbers after the name of each line. Raises MalformedError at the first malformed line.
+    They are the version, the name, and numbers after the name of each line.
+
+    Args:
+        lines: the file, at its beginning.
+        kind: makes a header of a name and numbers.
+        fields: the names of these.
+
+    Raises:
+        MalformedError: at the first malformed line.
     """
     version, name, *others = kind("", *[0] * (len(fields) - 1)).lines()
     read = [lines.next()]
@@ -226,8 +233,10 @@ class Values:
 def capital(h: SamplesHeader, mean: int, values: Iterable[int]) -> int:
     """The capital of all bets together against a mean; they begin with half of the level.
 
-    Of the header, scale, level and the denominator of TV, by which the mean is divided, are used;
-    values are in multiples of `1 / scale`.
+    Args:
+        h: the header, of which scale, level and the denominator of TV are used.
+        mean: what is bet against, in units of one over that denominator.
+        values: in multiples of `1 / scale`.
     """
     each = [h.scale * h.level_num // (2 * h.level_den)] * len(BETS)
     bottoms = [h.scale * (GRAIN * h.tv_den + k * mean) for k in BETS]
@@ -249,10 +258,18 @@ def write_samples(
 ) -> Interval:
     """Writes a statistical certificate of trajectories as they were drawn; returns its claim.
 
-    The claim is the interval, moved outward as far as bets in integers need, and wrong with
-    probability at most the level; `log Z`, in nats, lies between its bounds. An old file is
-    replaced; the name of the problem is for its readers. Raises InputError if a number is too long
-    for the file, or a sample is refused.
+    The claim is the interval, moved outward as far as bets in integers need.
+
+    Args:
+        path: the file, which replaces an old one.
+        samples: the trajectories, in the order of the draws.
+        log_z: bounds of `log Z`, in nats.
+        interval: bounds of TV.
+        level: the probability with which the claim may be wrong.
+        problem: its name, for readers.
+
+    Raises:
+        InputError: if a number is too long for the file, or a sample is refused.
     """
     from reference.fields.balls import BALL, enclose
 

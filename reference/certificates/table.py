@@ -46,17 +46,24 @@ def write_certificate(
     """Writes a certificate of `TV(p_T, R / Z)`, or of a bound on it, and returns the claim.
 
     The nodes are renumbered depth-first, so that few nodes of a tree are open at a time. `p_F`
-    lives on the DAG or on a lift of it, whose nodes are named by `states`, such as `lifted_states`,
-    by default by their labels. Exact arithmetic is fast if the denominators are powers of two, as
-    those of `fast.laws.exact_policy` are. Rewards are `R(x) >= 0`, one per terminal; the name of
-    the problem is for readers of the file, which replaces an old one.
+    lives on the DAG or on a lift of it. Exact arithmetic is fast if the denominators are powers of
+    two, as those of `fast.laws.exact_policy` are.
 
-    The claim is `=` for TV itself, or `<=` or `>=` for the bound that `scale` gives, rounded
-    outward to `digits` decimals; or a `Claim`, with its number. With a scale, masses are rounded
-    outward to multiples of `1 / scale`, and only bounds can be claimed: use it for rows with
-    unrelated denominators, such as 10^40. Raises InputError if the claim is false (or not decided
-    at this scale), the rewards have no sum, or a number is too long for exact arithmetic or for the
-    file.
+    Args:
+        path: the file, which replaces an old one.
+        forward: the rows.
+        rewards: `R(x) >= 0` of each terminal.
+        states: the state of each node, such as `lifted_states`; by default its label.
+        problem: its name, for readers.
+        claim: `=` for TV itself, or `<=` or `>=` for the bound that `scale` gives; or a `Claim`,
+            with its number.
+        digits: the decimals to which a bound is rounded outward.
+        scale: masses are rounded outward to multiples of `1 / scale`, and only bounds can be
+            claimed: for rows with unrelated denominators, such as 10^40.
+
+    Raises:
+        InputError: if the claim is false (or not decided at this scale), the rewards have no sum,
+            or a number is too long for exact arithmetic or for the file.
     """
     relation, value = claim if isinstance(claim, Claim) else (claim, None)
     check_value("write_certificate", "claim", relation, Relation)

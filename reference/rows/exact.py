@@ -160,10 +160,14 @@ def choose(
 ) -> int:
     """A number drawn with exactly the probabilities of `exact_row`, if random bits are fair.
 
-    Where the floats are those next to `exact` probabilities, it is drawn with these.
-
     A uniform number of 53 bits decides, unless it lies within rounding of a boundary of the partial
     sums. Then more bits are drawn, until exact arithmetic decides.
+
+    Args:
+        row: a closed row, or the floats next to exact probabilities.
+        sums: its partial sums.
+        rng: gives the random bits.
+        exact: the exact probabilities; by default those of the closed row.
     """
     uniform, window = rng.random(), (len(row) + 2) * 2.0**-52
     first = bisect_right(sums, uniform - window)
@@ -194,7 +198,12 @@ def _choose_exactly(exact: Sequence[Fraction], low: float, rng: np.random.Genera
 def place(denominator: int, sums: list[int], bits: Bits, low: int = 0, taken: int = 0) -> int:
     """The index of the share that bits lead to, of shares that end at `sums / denominator`.
 
-    The bits taken so far leave what is from `low` to `low + 1`, in units of `2^-taken`.
+    Args:
+        denominator: the denominator of all shares.
+        sums: the end of each share, as a numerator.
+        bits: gives random bits.
+        low: what the bits taken so far leave is from here to `low + 1`, in units of `2^-taken`.
+        taken: their number.
     """
     while True:
         first = bisect_right(sums, low * denominator >> taken)

@@ -187,7 +187,7 @@ class ExactFlows:
     def of(
         cls, graph: GraphArrays, rewards: Sequence[Fraction], backward: Backward = "uniform"
     ) -> "ExactFlows":
-        """Computes the flows for `p_B` and `R(x) >= 0`; raises InputError if all rewards are zero.
+        """Computes the flows for `p_B` and `R(x) >= 0`.
 
         Let u be the unit roundoff, n the most children, k the most parents, T the longest
         trajectory. A sum of n numbers has n roundings, a weight k + 1 and its row n + 2. Errors of
@@ -195,6 +195,14 @@ class ExactFlows:
         next one below; so `p_T(x)` is within a relative `gamma(T (n + k + 4) + 4)` of the target
         for the exact rows of the flows, and TV within twice that; rounding a row moves TV by
         `gamma(n + 2)` per step.
+
+        Args:
+            graph: the enumerated graph.
+            rewards: `R(x)` of each terminal.
+            backward: `p_B`.
+
+        Raises:
+            InputError: if all rewards are zero.
         """
         check_value("solve", "p_b", backward, Backward)
         if not any(rewards):

@@ -74,7 +74,13 @@ class Row(NamedTuple):
         values: list[float],
         rational: Sequence[Fraction] | None = None,
     ) -> "Row":
-        """The row with its sums and logarithms."""
+        """The row with its sums and logarithms.
+
+        Args:
+            others: children or parents.
+            values: the floats of a closed row, or those next to `rational`.
+            rational: the probabilities, if they were given as rational numbers.
+        """
         logs = [_log(p) if p > 0 else -math.inf for p in rational or values]
         return cls(others, values, [*accumulate(values)], logs, rational)
 
@@ -82,7 +88,13 @@ class Row(NamedTuple):
     def read(cls, others: Sequence[Hashable], answer: Any, what: Of) -> tuple["Row", float]:
         """The row of a user's probabilities, and the largest change of one.
 
-        Raises InputError if they are no probabilities, or rational, and do not sum to exactly one.
+        Args:
+            others: children or parents.
+            answer: a number for each, in a sequence or a mapping.
+            what: its name in messages.
+
+        Raises:
+            InputError: if they are no probabilities, or rational, and do not sum to exactly one.
         """
         numbers = _numbers(answer, others, 0, what, exact_or_infinite)
         if not are_rational(numbers):

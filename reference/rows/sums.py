@@ -34,7 +34,14 @@ class PathSums:
         self._backward: list[list[Fraction]] = [[] for _ in range(kept)]
 
     def add_step(self, sums: Floats, rows: Floats, chosen: Ints, active: Any) -> None:
-        """Adds the chosen entries of the active rows to `log_p_f` or `log_p_b`, as `add` does."""
+        """Adds the chosen entries of the active rows.
+
+        Args:
+            sums: `log_p_f` or `log_p_b`.
+            rows: closed rows, shape (batch, n).
+            chosen: an entry of each.
+            active: whether each trajectory takes the step.
+        """
         at = np.flatnonzero(active)
         with np.errstate(divide="ignore"):
             self.add(sums, at, np.log(rows[at, chosen[at]]), rows.shape[1])
@@ -42,16 +49,26 @@ class PathSums:
             self.keep(sums, at, map(exact_entry, rows[at].tolist(), chosen[at].tolist()))
 
     def add(self, sums: Floats, at: Any, logs: Any, width: int) -> None:
-        """Adds logarithms, in nats, to `log_p_f` or `log_p_b` of some trajectories, each once.
+        """Adds logarithms of some trajectories, each once.
 
-        `width` is the number of entries of the longest row.
+        Args:
+            sums: `log_p_f` or `log_p_b`.
+            at: the trajectories.
+            logs: of each, in nats.
+            width: the number of entries of the longest row.
         """
         sums[at] += logs
         self.size[at] += np.where(np.isfinite(logs), 1 + np.abs(logs), 0.0)
         self.widest = max(self.widest, 3 * width)
 
     def keep(self, sums: Floats, at: Iterable[int], entries: Iterable[Fraction]) -> None:
-        """Keeps the chosen entries of exact rows, which are not computed unless they are needed."""
+        """Keeps the chosen entries of exact rows, which are not computed unless they are needed.
+
+        Args:
+            sums: `log_p_f` or `log_p_b`.
+            at: the trajectories.
+            entries: of each.
+        """
         if self._exact is not None:
             paths = self._forward if sums is self.log_p_f else self._backward
             for i, entry in zip(at, entries, strict=True):

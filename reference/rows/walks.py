@@ -66,7 +66,11 @@ class LogRewards:
     def confirm(self, terminal: Hashable, given: float, tolerance: float, where: str) -> Enclosure:
         """The log reward of a terminal state; raises InputError if another program's disagrees.
 
-        The other program, such as "library", may differ by the tolerance, in nats.
+        Args:
+            terminal: the state.
+            given: the other program's log reward, in nats.
+            tolerance: the most by which it may differ, in nats.
+            where: the name of the other program in messages, such as "library".
         """
         if self.graph is None:
             return Enclosure(given, tolerance)

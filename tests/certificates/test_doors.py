@@ -24,7 +24,7 @@ from examples.sat_samplers import Solution, listed, read
 from pdai.testing import UndecidedError, assert_law
 from reference import InputError
 from reference.certificates.betting import MeanInterval
-from reference.certificates.collisions import lower_probability, upper_probability
+from reference.certificates.collisions import probability
 from reference.certificates.listed import ListedLaw, from_logs
 from reference.certificates.power import _wrong_laws
 from tests.certificates.problems import FAIR, Fork, drawn
@@ -352,7 +352,7 @@ def test_values_that_stand_out_are_shown_with_intervals_that_hold_together() -> 
     for value, share in ((62, "0.015625"), (63, "0.015625")):
         seen = values[10_000:].count(value)
         bound = made.value(f"probability of {value}, {share} in the target")
-        assert bound == (lower_probability(seen, 10_000, log), upper_probability(seen, 10_000, log))
+        assert bound == probability(seen, 10_000, log)
     shown = (str(made.report), json.dumps(made.to_json()), made._repr_html_())
     for text in shown:
         assert "probability of 62, 0.015625 in the target" in text

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from reference import RATIONAL, BackwardPolicy
-from reference.certificates.rejection import exact_samples, rejection
 from reference.problems import enumerate_rewards
 from reference.rows.functions import BackwardRows, ForwardRows
+from reference.rows.rejection import exact_samples, rejection
 from reference.rows.walks import Walker
 from tests.certificates.problems import DAG, ENDS, GRID, Policy, stopping
 from tests.refusals import refused
@@ -31,7 +31,7 @@ def distance(samples: Any) -> float:
 
 @pytest.mark.catches(
     "The first log rewards stand beside the last terminals.",
-    "reference/certificates/rejection.py",
+    "reference/rows/rejection.py",
     "Kept(kept.terminals[:count]",
     "Kept(kept.terminals[-count:]",
 )

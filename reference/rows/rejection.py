@@ -36,8 +36,13 @@ def rejection(
 ) -> Rejection:
     """The largest weight of an enumerated sampler with exact rows, by a longest path.
 
-    `p_B` has mass one, on the same graph. Raises InputError if `p_F` has a zero, so that part of
-    the target cannot be reached.
+    Args:
+        forward: the rows.
+        backward: of mass one, on the same graph.
+        rewards: `R(x)` of each terminal.
+
+    Raises:
+        InputError: if `p_F` has a zero, so that part of the target cannot be reached.
     """
     log_most = -residual_spread(forward, backward, rewards).least
     log_z = log_float(sum(rewards, start=Fraction(0)))
@@ -56,8 +61,14 @@ class Kept(NamedTuple):
 def exact_samples(sampler: Sampler, log_most: float, count: int, seed: int) -> Kept:
     """Independent samples of the target; exact but for the float64 rounding of a weight.
 
-    `log_most` is the bound in the sampler's `Rejection`, `seed` that of the decisions. Raises
-    InputError if a weight is larger than certified, or a million draws per sample are too few.
+    Args:
+        sampler: draws trajectories.
+        log_most: the bound in its `Rejection`, in nats.
+        count: the number of samples.
+        seed: of the decisions.
+
+    Raises:
+        InputError: if a weight is larger than certified, or a million draws per sample are too few.
     """
     # Decisions must not depend on the draws, whose generator may have the same seed.
     rng = np.random.default_rng([seed, 1])
