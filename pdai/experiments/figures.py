@@ -18,7 +18,8 @@ from pdai.experiments.base import APART, MEASURES, Experiment, Quoted
 from pdai.experiments.frames import Results
 from pdai.experiments.results import Run
 from pdai.experiments.verdicts import Comparison
-from pdai.show.plotting import TARGET, Look, below_one, decimal, look
+from pdai.show.panels import TARGET, below_one, decimal
+from pdai.show.plotting import Look, look
 from reference.looking.show import save_figure
 
 MARKERS, LINES = "osD^vPXh*", ("-", "--", ":", "-.")

@@ -11,17 +11,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
-from matplotlib.ticker import (
-    FuncFormatter,
-    LogFormatterSciNotation,
-    LogLocator,
-    MaxNLocator,
-    NullFormatter,
-    NullLocator,
-)
+from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullFormatter
 
 from fast.measure.report import Report
 from fast.runs.folder import is_markovian
+from pdai.show.panels import (
+    MOST_BARS,
+    TARGET,
+    decimal,
+    draw_bars,
+    draw_curve,
+    draw_equal,
+    least_shown,
+    scale_tv,
+)
 from pdai.show.posterior_plots import draw_posterior, panel_heights
 from pdai.show.stored import Stored, loss_label
 from reference.contract.errors import InputError
@@ -95,9 +98,8 @@ LOOKS: dict[str, Look] = {
     "5 % random at first": Look("#888888", "--", is_filled=False),
     "50 % random at first": Look("#222222"),
 }
-TARGET = "#444444"
-# Up to MOST_BARS terminal states are bars; above MOST_POINTS, points are drawn as a density.
-MOST_BARS, MOST_POINTS = 64, 5_000
+# Above this number, points are drawn as a density.
+MOST_POINTS = 5_000
 
 
 def look(model: str, dynamics: str | None = None) -> Look:
@@ -112,30 +114,6 @@ def look(model: str, dynamics: str | None = None) -> Look:
     if variant and family in LOOKS:
         return LOOKS[family]._replace(line="--", is_filled=False)
     return KINDS.get(dynamics or "", OTHER)
-
-
-def decimal(axis: Any) -> None:
-    """Labels a logarithmic axis with decimal numbers, even within one decade."""
-    low, high = axis.get_view_interval()
-    decades = np.log10(high / low)
-    axis.set_minor_formatter(NullFormatter())
-    axis.set_major_formatter(
-        FuncFormatter(lambda value, _: f"{value:,.6g}" if value >= 1 else below_one(value))
-    )
-    if decades < 0.8:
-        axis.set_major_locator(MaxNLocator(6, steps=(1, 2, 5, 10)))
-    else:
-        axis.set_major_locator(LogLocator(subs=(1.0,) if decades > 2 else (1.0, 2.0, 5.0)))
-    if decades <= 2:
-        axis.set_minor_locator(NullLocator())
-
-
-def below_one(value: float) -> str:
-    """A number below one, without an exponent unless it is small."""
-    # A tick at 1e-5 is computed, and may be less.
-    if value < 9e-6:
-        return f"{value:.3g}"
-    return str(np.format_float_positional(value, precision=6, trim="-"))
 
 
 def plot_runs(folders: Sequence[Path], output: Path) -> None:
@@ -222,15 +200,18 @@ def _draw_training(axes: Any, styles: Sequence[tuple[Stored, dict[str, Any]]]) -
     ends = []
     for run, style in styles:
         ends.append(_final_tv(run.report))
-        _draw_curve(axes[0], run.records, "tv", {**style, "label": f"{style['label']}: {ends[-1]}"})
-        _draw_curve(axes[1], run.records, "loss", style)
+        for axis, name in zip(axes, ("tv", "loss"), strict=True):
+            count = sum(name in record for record in run.records)
+            marker = "o" if count < 50 else None
+            draw_curve(axis, run.records, name, lw=1, marker=marker, ms=3, **style)
+        axes[0].lines[-1].set_label(f"{style['label']}: {ends[-1]}")
     end = f": {ends[0]}" if len(ends) == 1 else ""
     axes[0].set(title=f"total variation to the target{end}", xlabel="step", ylabel="TV")
     label = loss_label([run.config for run, _ in styles])
     axes[1].set(title="loss", xlabel="step", ylabel=label, yscale="log")
     # Otherwise a loss that was recorded once would have an axis around that one step.
     axes[1].sharex(axes[0])
-    _scale_tv(axes[0])
+    scale_tv(axes[0])
     decimal(axes[1].yaxis)
     for axis in axes:
         axis.title.set_fontsize(10)
@@ -238,19 +219,6 @@ def _draw_training(axes: Any, styles: Sequence[tuple[Stored, dict[str, Any]]]) -
         if len(ends) > 1:
             for text in axis.legend(frameon=False, fontsize=9).get_texts():
                 text.set_parse_math(False)
-
-
-def _scale_tv(axis: Any) -> None:
-    """A logarithmic TV axis, or a linear one from zero if TV falls by less than a decade."""
-    values = np.concatenate([line.get_ydata() for line in axis.lines])
-    if len(values) and values.max() < 10 * values.min():
-        axis.set_ylim(0, 1.05 * values.max())
-        return
-    if not len(values):
-        # The default limits of an empty panel include 0.
-        axis.set_ylim(0.001, 1)
-    axis.set_yscale("log")
-    decimal(axis.yaxis)
 
 
 def _final_tv(report: Report) -> str:
@@ -290,12 +258,9 @@ def _draw_law(axis: Any, learned: Any, target: Any, family: tuple[str, str]) -> 
     """The distribution of the first seed against the target."""
     name, color = family
     if len(target) <= MOST_BARS:
-        place = np.arange(len(target))
-        axis.bar(place, target, color=TARGET, alpha=0.35, label="target")
+        draw_bars(axis, target).set_label("target")
         # States have no order, so no line joins them.
-        axis.plot(place, learned, "o", ms=3.5, color=color, label=name)
-        axis.set(xlabel="terminal state, by number", ylabel="probability")
-        axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axis.plot(learned, "o", ms=3.5, color=color, label=name)
         # Room for the legend above the highest bar.
         axis.set_ylim(0, 1.25 * max(learned.max(), target.max()))
         axis.legend(frameon=False, fontsize=9, loc="upper left", ncols=2)
@@ -310,10 +275,7 @@ def _draw_law(axis: Any, learned: Any, target: Any, family: tuple[str, str]) -> 
             logs = {"xscale": "log", "yscale": "log", "bins": "log"}
             cells = axis.hexbin(*shown, gridsize=50, mincnt=1, cmap=shades, lw=0.1, **logs)
             axis.figure.colorbar(cells, ax=axis, label="states", shrink=0.8)
-        axis.plot(both, both, color=TARGET, lw=1)
-        axis.set(
-            xscale="log", yscale="log", xlabel="target probability", ylabel="learned probability"
-        )
+        draw_equal(axis, *both, color=TARGET, lw=1)
         for scale in (axis.xaxis, axis.yaxis):
             # Labels at every part of a decade would overlap.
             span = both[1] / low
@@ -327,20 +289,3 @@ def _draw_law(axis: Any, learned: Any, target: Any, family: tuple[str, str]) -> 
             about += f"; below {low:.1g} drawn as that"
         axis.set_xlabel(f"target probability\n{about}")
     axis.grid(alpha=0.3)
-
-
-def least_shown(learned: Any, target: Any) -> float:
-    """The low end of a logarithmic axis of probabilities, at most 12 decades below the top."""
-    least = [float(law[law > 0].min()) for law in (learned, target)]
-    return max(min(least), least[1] / 1e3, float(target.max()) / 1e12)
-
-
-def _draw_curve(axis: Any, records: Any, name: str, style: dict[str, Any]) -> None:
-    """Mean over seeds, in a band from the smallest to the largest."""
-    rows = [(record["step"], record[name]) for record in records if name in record]
-    steps, values = zip(*rows, strict=True) if rows else ((), np.empty((0, 1)))
-    # The smallest value shown: a logarithmic axis has no zero, and float32 has seven digits.
-    table = np.maximum(np.array(values), 1e-7) if name == "tv" else np.array(values)
-    axis.plot(steps, table.mean(1), lw=1, marker="o" if len(steps) < 50 else None, ms=3, **style)
-    if table.shape[1] > 1:
-        axis.fill_between(steps, table.min(1), table.max(1), color=style["color"], alpha=0.2, lw=0)

@@ -8,7 +8,7 @@ import numpy as np
 
 from fast.measure.report import Expectation
 from fast.runs.folder import stored_config
-from pdai.show.edge_picture import NAMES, edge_panel
+from pdai.show.panels import NAMES, edge_panel
 from pdai.show.stored import Floats, Stored
 from reference.balance import log_float
 from reference.contract.text import clipped, small

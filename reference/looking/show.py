@@ -44,6 +44,7 @@ MAX_PLACES = 1000
 MAX_ROWS = 20
 
 INCHES = 0.6  # per unit of the layout: siblings are one apart, layers two
+EDGE: dict[str, Any] = {"color": "0.65", "linewidth": 0.6, "zorder": 1}
 # A white background fades the lines below a text; a dollar in a state's name begins no formula.
 SMALL: dict[str, Any] = {
     "fontsize": 7,
@@ -132,7 +133,8 @@ def save_figure(figure: Figure, path: Path, **options: Any) -> None:
 class Picture:
     """A DAG with a title, the texts at its nodes and on its edges, perhaps near the child, or none.
 
-    A number, None for white, gives each node its colour, and the legend says its meaning.
+    A number, None for white, gives each node its colour, and the legend says its meaning. Widths of
+    edges, in points, take the place of arrows.
     """
 
     title: str
@@ -142,6 +144,7 @@ class Picture:
     at_child: bool = False
     values: Sequence[float | None] = ()
     legend: str = ""
+    widths: Sequence[float] = ()
 
 
 def picture_of(drawable: Drawable, colour: Colouring = "reward") -> Picture:
@@ -248,7 +251,10 @@ def layout(dag: PointedDAG[Any]) -> tuple[list[Point], list[list[Point]]]:
 
 
 def render(picture: Picture) -> Figure:
-    """The picture as a figure of matplotlib."""
+    """The picture as a figure of matplotlib.
+
+    Its artists have identifiers: `edge-0`, `edge-1` and so on, `terminals` and `inner`.
+    """
     nodes, passed = layout(picture.dag)
     xs, ys = zip(*nodes, *chain.from_iterable(passed), strict=True)
     # One unit of margin for the names of outer nodes.
@@ -263,7 +269,11 @@ def render(picture: Picture) -> Figure:
     axes.set_title(picture.title, fontsize=9, parse_math=False)
     for edge, (u, v) in enumerate(picture.dag.edges):
         points = [nodes[u], *passed[edge], nodes[v]]
-        _edge(axes, points)
+        if picture.widths:
+            axes.plot(*zip(*points, strict=True), **EDGE | {"linewidth": picture.widths[edge]})
+        else:
+            _edge(axes, points)
+        axes.lines[-1].set_gid(f"edge-{edge}")
         if picture.edge_names:
             near, far = points[:-3:-1] if picture.at_child else points[:2]
             x, y = (0.75 * a + 0.25 * b for a, b in zip(near, far, strict=True))
@@ -275,10 +285,9 @@ def render(picture: Picture) -> Figure:
 
 def _edge(axes: Axes, points: Sequence[Point]) -> None:
     """A line through points, with an arrow at its end."""
-    style: dict[str, Any] = {"color": "0.65", "linewidth": 0.6, "zorder": 1}
-    axes.plot(*zip(*points[:-1], strict=True), **style)
+    axes.plot(*zip(*points[:-1], strict=True), **EDGE)
     shape: dict[str, Any] = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 4, "mutation_scale": 6}
-    axes.add_patch(FancyArrowPatch(points[-2], points[-1], **shape, **style))
+    axes.add_patch(FancyArrowPatch(points[-2], points[-1], **shape, **EDGE))
 
 
 def _nodes(figure: Figure, axes: Axes, picture: Picture, nodes: Sequence[Point]) -> None:
@@ -289,10 +298,11 @@ def _nodes(figure: Figure, axes: Axes, picture: Picture, nodes: Sequence[Point])
         values = np.array([picture.values[v] for v in painted], float)
         paint[painted] = _colour_bar(figure, axes, values, picture.legend).to_rgba(values)
     inner = [v for v, row in enumerate(dag.children) if row]
-    for group, marker in ((list(dag.terminals), "s"), (inner, "o")):
+    groups = {"inner": (inner, "o"), "terminals": (list(dag.terminals), "s")}
+    for name, (group, marker) in groups.items():
         xs, ys = zip(*(nodes[v] for v in group), strict=True)
         style: dict[str, Any] = {"edgecolors": "0.3", "linewidths": 0.6, "s": 60, "zorder": 2}
-        axes.scatter(xs, ys, c=paint[group], marker=marker, **style)
+        axes.scatter(xs, ys, c=paint[group], marker=marker, gid=name, **style)
     for v, name in enumerate(picture.names):
         place: dict[str, Any] = {"xytext": (7, 0), "ha": "left", "va": "center"}
         if dag.children[v]:

@@ -16,10 +16,10 @@ import pdai
 from fast.runs.job import train
 from fast.runs.records import read_json, save_law, seal_run, write_json
 from fast.training.compose import configure
-from pdai.show.page.chart import Chart, Point, Series, svg
-from pdai.show.page.elements import plain, table, tag, written
+from pdai.show.page.chart import Chart
+from pdai.show.page.charts import law_chart
+from pdai.show.page.elements import table, tag, written
 from pdai.show.page.entries import Entry
-from pdai.show.page.laws import law_chart
 from pdai.show.page.sections import certificate_words
 from pdai.show.progress import QUIET
 from reference.certificates.betting import Interval
@@ -115,6 +115,9 @@ def test_the_page_is_whole_and_can_be_read_aloud(page: Path) -> None:
     assert all(a.get("scope") in ("row", "col") for a in parsed.named("th"))
     assert all(a.get("aria-label") or a.get("aria-hidden") for a in parsed.named("svg"))
     assert all(a["aria-label"] for _, a in parsed.elements if a.get("role") in ("img", "button"))
+    # The style sheet gives all colours, for light and dark; of a lift it paints over three.
+    colours = {a.get(name, "none") for _, a in parsed.elements for name in ("fill", "stroke")}
+    assert colours - {"none", "currentColor"} == {"#ffffff", "#a6a6a6", "#4c4c4c"}
     # Nothing is loaded: no address but places in the page.
     assert not any({"src", "xlink:href", "style"} & set(a) for _, a in parsed.elements)
     assert names["link"] == 0
@@ -137,7 +140,7 @@ def test_problems_share_no_axis(page: Path, runs: dict[str, Path]) -> None:
 def test_control_a_mixed_chart_is_seen(runs: dict[str, Path], tmp_path: Path) -> None:
     entries = [Entry(runs[name], name, i, None) for i, name in enumerate(("one", "grid"))]
     mixed = tmp_path / "mixed.html"
-    mixed.write_bytes(written(svg(law_chart(entries))))
+    mixed.write_bytes(written(law_chart(entries).picture()))
     assert charts(mixed) == [{"0", "1"}]
 
 
@@ -217,7 +220,7 @@ def test_a_run_that_is_not_finished_is_refused(runs: dict[str, Path], tmp_path: 
 
 def test_a_certified_interval_is_rounded_outward() -> None:
     made = Certificate("Z", Interval(0.1234567, 0.2345671), "trajectories", 1e-6, 9, (), ())
-    entry: Any = SimpleNamespace(computed=SimpleNamespace(certificate=made))
+    entry: Any = SimpleNamespace(certificate=made)
     assert certificate_words(entry).endswith("in [0.123456, 0.234568]")
 
 
@@ -241,15 +244,16 @@ def test_parts_of_pages_escape_what_they_are_given() -> None:
     assert {name for name, _ in Seen(cells).elements} == {
         "div", "table", "caption", "thead", "tbody", "tr", "th", "td"
     }  # fmt: skip
-    assert plain("a\u202eb\nc") == "a\\u202eb\nc"
+    assert tag("p", "a\u202eb\nc").text == "a\\u202eb\nc"
 
 
 def test_marks_lie_where_their_numbers_are() -> None:
-    points = [Point(0, 0.01, "first"), Point(10, 1.0, "last")]
-    chart = Chart("t", "a", "x", "y", [Series("run", 0, points)], logs="y")
-    text = written(svg(chart)).decode()
-    places = re.findall(r'class="mark"|translate\((\S+) (\S+)\)" class="mark"', text)
-    (x0, y0), (x1, y1) = [tuple(map(float, place)) for place in places]
+    chart = Chart("t", "a")
+    (line,) = chart.axis.semilogy([0, 10], [0.01, 1.0], "o")
+    chart.run(line, "run", 0, ["first", "last"])
+    marks = [a for a in Seen(written(chart.picture()).decode()).named("path") if "data-tip" in a]
+    assert [mark["data-tip"] for mark in marks] == ["run: first", "run: last"]
+    (x0, y0), (x1, y1) = [map(float, mark["transform"][10:-1].split()) for mark in marks]
     assert x0 < x1
     # The larger is above.
     assert y0 > y1
@@ -292,7 +296,7 @@ def test_a_browser_shows_it_and_the_keyboard_suffices(page: Path, tmp_path: Path
             focus % "aria-label"
         )
         # In the lift: along the heaviest edge, kept by Enter, let go by Escape.
-        browser.run("document.querySelector('.node').focus()")
+        browser.run("document.querySelector('.node[tabindex=\"0\"]').focus()")
         browser.press("\ue014")
         assert browser.run(focus % "data-node") != "0"
         description = browser.run(focus % "data-told")
@@ -302,7 +306,8 @@ def test_a_browser_shows_it_and_the_keyboard_suffices(page: Path, tmp_path: Path
         browser.press("\ue00c")
         assert browser.run(focus % "aria-pressed") == "false"
         browser.run("document.querySelector('.legend button').click()")
-        assert browser.run("return document.querySelectorAll('.series.chosen').length") == 3
+        chosen = "document.querySelectorAll('.series.chosen')"
+        assert browser.run(f"return new Set([...{chosen}].map(s => s.closest('svg'))).size") == 3
         assert browser.console() == []
 
 

@@ -30,8 +30,8 @@ from fast.training.compose import configure
 from pdai.certifying import what_now as advice
 from pdai.experiments.figures import legend
 from pdai.experiments.frames import Results
-from pdai.show import plotting
-from pdai.show.edge_picture import edge_panel
+from pdai.show import panels, plotting
+from pdai.show.panels import edge_panel
 from pdai.show.posterior_plots import draw_posterior
 from pdai.show.progress import Bar
 from pdai.show.stored import loss_label
@@ -247,7 +247,7 @@ def test_tv_is_drawn_from_zero_where_it_falls_by_less_than_a_decade(
 ) -> None:
     axis = Figure().subplots()
     axis.plot(range(len(values)), values)
-    plotting._scale_tv(axis)
+    panels.scale_tv(axis)
     assert axis.get_yscale() == scale
     assert (axis.get_ylim()[0] == 0) == (scale == "linear")
 
@@ -256,7 +256,7 @@ def test_small_ticks_are_not_all_zero() -> None:
     axis = Figure().subplots()
     axis.plot([1e-11, 1e-2])
     axis.set_yscale("log")
-    plotting.decimal(axis.yaxis)
+    panels.decimal(axis.yaxis)
     names = [label.get_text() for label in axis.get_yticklabels()]
     assert "1e-08" in names
     assert len({*names}) == len(names)

@@ -1,248 +1,160 @@
-"""Charts as SVG: axes, lines, points and bars, with a text per mark for mouse and screen reader."""
+"""Figures of matplotlib in a page, with a text per mark for mouse, keyboard and screen reader."""
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
-from xml.etree.ElementTree import Element
+from collections.abc import Mapping, Sequence
+from io import BytesIO
+from itertools import permutations
+from typing import Any, TypeAlias
+from xml.etree.ElementTree import Element, fromstring
 
+import matplotlib as mpl
 import numpy as np
-from matplotlib.ticker import LogLocator, MaxNLocator
+from matplotlib.artist import Artist
+from matplotlib.figure import Figure
 
-from pdai.show.page.elements import folded, polyline, table, tag, tip
+from pdai.show.page.elements import folded, number_text, short, table, tag
+from pdai.show.panels import Floats, edge_cells
 
-WIDTH, HEIGHT = 640, 340
-LEFT, RIGHT, TOP, BOTTOM = 76, 14, 14, 46
-LETTER = 7  # width of a letter
+# Inches: a point is a unit of the view box.
+SIZE = (7.4, 4.0)
 # The style sheet has 8 colours; with shapes and dashes, twelve runs look different.
-COLOURS = 8
-SHAPES = (
-    "M-4 0A4 4 0 1 0 4 0A4 4 0 1 0 -4 0Z",
-    "M-3.5 -3.5H3.5V3.5H-3.5Z",
-    "M0 -5L4.6 3.5H-4.6Z",
-    "M0 -5L5 0L0 5L-5 0Z",
-)
-DASHES = (None, "7 3", "2 3")
+COLOURS, SHAPES, DASHES = 8, "os^D", ("-", "--", ":")
+# Black becomes the colour of the text around, which is that of a run, or light on dark.
+INK = "#000000"
+SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
 
-Place = Callable[[float], float]
+Attributes: TypeAlias = dict[str, Any]
+# By the identifier of an artist: its attributes, and those of each of its shapes.
+Marks: TypeAlias = Mapping[str, tuple[Attributes, Sequence[Attributes]]]
 
 
-class Point(NamedTuple):
-    """A mark and its text."""
-
-    x: float
-    y: float
-    text: str
-
-
-class Rule(NamedTuple):
-    """A horizontal line, such as a floor, and its name."""
-
-    y: float
-    text: str
-
-
-@dataclass(frozen=True)
-class Series:
-    """The marks of one run, and a line and a band if there are any.
-
-    The number of the run gives its colour, shape and dashes. A band has x, low and high.
-    """
-
-    name: str
-    number: int
-    points: Sequence[Point]
-    line: Sequence[tuple[float, float]] = ()
-    band: Sequence[tuple[float, float, float]] = ()
-
-
-@dataclass(frozen=True)
 class Chart:
-    """A chart.
+    """A panel with a title and a description, whose marks can be named."""
 
-    Attributes:
-        title: the title, in a few words.
-        about: a description in one or two sentences, also for screen readers.
-        x, y: the names of the axes, with units.
-        series: the series of each run.
-        rules: horizontal lines.
-        bars: the target, if it is drawn as bars.
-        names: labels of the bars, written below them where they fit.
-        logs: which axes are logarithmic: "", "x", "y" or "xy".
-        diagonal: draw the line x = y.
+    def __init__(self, title: str, about: str, size: tuple[float, float] = SIZE):
+        self.title, self.about = title, about
+        self.figure = Figure(figsize=size, layout="constrained")
+        self.axis = self.figure.add_subplot()
+        self.axis.spines[["top", "right", "left"]].set_visible(False)
+        self.axis.tick_params(axis="y", which="both", length=0)
+        # A loss of one's own may be called anything.
+        self.axis.yaxis.label.set_parse_math(False)
+        self.marks: dict[str, tuple[Attributes, list[Attributes]]] = {}
+        self.rows: list[tuple[str, str]] = []
+
+    def mark(self, artist: Artist, class_: str, tips: Sequence[str] = (), **others: object) -> None:
+        """Gives an artist a class and other attributes, and each of its marks a text."""
+        name = f"mark-{len(self.marks)}"
+        artist.set_gid(name)
+        texts = [
+            {"data_tip": text, "role": "img", "aria_label": text, "tabindex": -1, "class_": "mark"}
+            for text in tips
+        ]
+        self.marks[name] = ({"class_": class_, **others}, texts)
+
+    def run(self, artist: Artist, name: str, number: int, tips: Sequence[str] = ()) -> None:
+        """Gives an artist the colour of a run, and its marks texts, which are listed below."""
+        texts = [f"{name}: {text}" for text in tips]
+        self.mark(artist, f"series c{number % COLOURS}", texts, data_run=number)
+        heads = [f"{name}, {place}" for place in range(1, len(tips) + 1)]
+        self.rows += zip(heads if len(tips) > 1 else [name], tips, strict=False)
+
+    def picture(self, class_: str = "chart") -> Element:
+        """The panel as SVG."""
+        return embedded(
+            self.figure, self.marks, class_=class_, role="group",
+            aria_label=f"{self.title}. {self.about} Arrow keys go from mark to mark.",
+        )  # fmt: skip
+
+    def element(self) -> Element:
+        """The panel with its caption, and a table of the numbers of runs."""
+        self.axis.grid(axis="y", color=INK, alpha=0.15)
+        heading = tag("figcaption", tag("strong", self.title), f". {self.about}")
+        numbers = table(self.title, ("mark", self.axis.get_ylabel()), self.rows)
+        return tag("figure", self.picture(), heading, folded("The numbers", numbers))
+
+
+def look(number: int) -> dict[str, Any]:
+    """Shape and dashes of a run, for lines with marks."""
+    dashes = DASHES[number // len(SHAPES) % len(DASHES)]
+    return {"color": INK, "marker": SHAPES[number % len(SHAPES)], "ls": dashes, "lw": 1.8, "ms": 6}
+
+
+def swatch(number: int) -> Element:
+    """The line and the mark of a run, for a legend."""
+    figure = Figure(figsize=(32 / 72, 14 / 72))
+    axis = figure.add_axes((0, 0, 1, 1))
+    axis.set_axis_off()
+    axis.plot((0, 0.5, 1), (0, 0, 0), markevery=[1], **look(number))
+    class_ = f"swatch c{number % COLOURS}"
+    return embedded(figure, {}, class_=class_, width=32, height=14, aria_hidden="true")
+
+
+def heat_map(title: str, names: Sequence[str], values: Floats, most: float | None) -> Element:
+    """A cell for each edge, darker for larger values; negative ones in another colour.
+
+    Args:
+        title: the title.
+        names: the n variables.
+        values: a number for each edge, shape (n, n); rows are the starts.
+        most: the number with full colour; by default the largest in absolute value.
     """
-
-    title: str
-    about: str
-    x: str
-    y: str
-    series: Sequence[Series]
-    rules: Sequence[Rule] = ()
-    bars: Sequence[Point] = ()
-    names: Sequence[str] = ()
-    logs: str = ""
-    diagonal: bool = False
-
-
-def dash_of(number: int) -> str | None:
-    """Dash pattern of a run's line."""
-    return DASHES[number // len(SHAPES) % len(DASHES)]
+    most = most or max(0.01, float(np.nanmax(np.abs(values))))
+    about = f"Edges go from row to column; full colour is {most:.2g}."
+    chart = Chart(title, about, (1.5 + 0.4 * len(names), 1.5 + 0.4 * len(names)))
+    cells = edge_cells(chart.axis, values, names)
+    chart.axis.set_xlabel("to", fontsize=8)
+    chart.axis.set_ylabel("from", fontsize=8)
+    for (cell, value), (start, end) in zip(cells, permutations(names, 2), strict=True):
+        cell.set(facecolor=INK, alpha=0.65 * abs(value) / most)
+        tip = f"{short(start)} to {short(end)}: {number_text(value)}"
+        chart.mark(cell, f"c{int(value < 0)}", [tip])
+    heading = tag("figcaption", tag("strong", title), f". {about}")
+    return tag("figure", chart.picture("chart heat"), heading)
 
 
-def marker(number: int, x: float, y: float, **attributes: object) -> Element:
-    """The mark of a run at a position, as SVG."""
-    shape = SHAPES[number % len(SHAPES)]
-    return tag("path", d=shape, transform=f"translate({x:.1f} {y:.1f})", **attributes)
+def embedded(figure: Figure, marks: Marks, **attributes: object) -> Element:
+    """A figure as SVG without identifiers, styles and links, which a page may hold many times.
+
+    Args:
+        figure: the figure, drawn in black.
+        marks: the attributes of its artists and their shapes.
+        attributes: those of the whole.
+    """
+    figure.patch.set_visible(False)
+    for axis in figure.axes:
+        axis.patch.set_visible(False)
+    file = BytesIO()
+    with mpl.rc_context({"svg.fonttype": "none"}):
+        figure.savefig(file, format="svg")
+    root = fromstring(file.getvalue())
+    shapes = {one.attrib["id"]: one for one in root.iter(f"{SVG}path") if "id" in one.attrib}
+    extra: dict[Element, Attributes] = {}
+    for group in root.iter(f"{SVG}g"):
+        if group.get("id") in marks:
+            extra[group], texts = marks[group.attrib["id"]]
+            each = list(group.iter(f"{SVG}use")) or list(group.iter(f"{SVG}path"))
+            extra.update(zip(each, texts, strict=True) if texts else ())
+    parts = [_copied(part, shapes, extra) for part in root if part.tag == f"{SVG}g"]
+    return tag("svg", *parts, viewBox=root.get("viewBox"), fill="currentColor", **attributes)
 
 
-def svg(chart: Chart) -> Element:
-    """The chart as SVG."""
-    marks = [(p.x, p.y) for series in chart.series for p in series.points]
-    marks += [place for series in chart.series for place in series.line]
-    marks += [(bar.x, bar.y) for bar in chart.bars]
-    xs, ys = [x for x, _ in marks], [y for _, y in marks] + [rule.y for rule in chart.rules]
-    ys += [y for series in chart.series for _, low, high in series.band for y in (low, high)]
-    if chart.diagonal:
-        xs = ys = xs + ys
-    bottom = [0.0] if "y" not in chart.logs else []
-    if chart.bars:
-        across = [min(xs) - 0.6, max(xs) + 0.6]
-    else:
-        # Every step axis starts at 0, so that charts compare.
-        across = xs if "x" in chart.logs else [0.0, *xs]
-    place_x, ticks_x = _axis(across, "x" in chart.logs, LEFT, WIDTH - RIGHT)
-    place_y, ticks_y = _axis([*ys, *bottom], "y" in chart.logs, HEIGHT - BOTTOM, TOP)
-    parts = [tag("title", chart.title), tag("desc", chart.about)]
-    parts += _frame(chart, place_x, place_y, ticks_x, ticks_y)
-    if chart.bars:
-        parts.append(_bars(chart.bars, place_x, place_y))
-    if chart.diagonal:
-        ends = min(xs), max(xs)
-        parts.append(polyline([(place_x(v), place_y(v)) for v in ends], class_="rule"))
-    parts += [_series(series, place_x, place_y) for series in chart.series]
-    parts += _rules(chart.rules, place_y)
+def _copied(old: Element, shapes: Mapping[str, Element], extra: Mapping[Element, Any]) -> Element:
+    """An element with attributes for its style, and each use of a shape as that shape."""
+    kept = {name: old.attrib[name] for name in ("d", "x", "y", "transform") if name in old.attrib}
+    name, style = old.tag.removeprefix(SVG), old.get("style", "")
+    if name == "use":
+        shape = shapes[old.attrib[LINK][1:]]
+        name, style = "path", f"{shape.get('style', '')};{style}"
+        kept = {"d": shape.attrib["d"], "transform": f"translate({kept['x']} {kept['y']})"}
+    pairs = (part.partition(":") for part in style.split(";") if ":" in part)
+    styles = {key.strip().replace("-", "_"): value.strip() for key, _, value in pairs}
+    styles = {key: value.replace(INK, "currentColor") for key, value in styles.items()}
+    # The page has its own letters, and a path needs no lines.
+    styles.pop("font_family", None)
+    if "d" in kept:
+        kept["d"] = " ".join(kept["d"].split())
+    children = [_copied(part, shapes, extra) for part in old if part.tag != f"{SVG}defs"]
+    text = (old.text or "").strip()
     return tag(
-        "svg", *parts, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="group", class_="chart",
-        aria_label=f"{chart.title}. {chart.about} Arrow keys go from mark to mark.",
-    )  # fmt: skip
-
-
-def figure(chart: Chart) -> Element:
-    """The chart with a caption and a table of its numbers."""
-    rows = [
-        (f"{series.name}, {number}" if len(series.points) > 1 else series.name, point.text)
-        for series in chart.series
-        for number, point in enumerate(series.points, 1)
-    ]
-    numbers = folded("The numbers", table(chart.title, ("mark", chart.y), rows))
-    heading = tag("figcaption", tag("strong", chart.title), f". {chart.about}")
-    return tag("figure", svg(chart), heading, numbers)
-
-
-def _axis(
-    values: Sequence[float], is_log: bool, start: float, end: float
-) -> tuple[Place, list[float]]:
-    """The map from values to pixels, and the ticks."""
-    low, high = min(values), max(values)
-    if is_log:
-        low, high = low / 1.15, high * 1.15
-        decades = np.log10(high / low)
-        ticks = LogLocator(subs=(1.0, 2.0, 5.0) if decades < 2 else (1.0,)).tick_values(low, high)
-        if decades < 0.8:
-            ticks = MaxNLocator(6, steps=(1, 2, 5, 10)).tick_values(low, high)
-    else:
-        high = high if high > low else low + 1
-        high += 0.04 * (high - low)
-        ticks = MaxNLocator(6, steps=(1, 2, 5, 10)).tick_values(low, high)
-    change = np.log if is_log else float
-
-    def place(value: float) -> float:
-        return float(
-            start + (end - start) * (change(value) - change(low)) / (change(high) - change(low))
-        )
-
-    shown = [float(value) for value in ticks if low <= value <= high]
-    return place, shown[:: len(shown) // 9 + 1]
-
-
-def _frame(
-    chart: Chart, place_x: Place, place_y: Place, ticks_x: Sequence[float], ticks_y: Sequence[float]
-) -> list[Element]:
-    floor, middle = HEIGHT - BOTTOM, (LEFT + WIDTH - RIGHT) / 2
-    lines, texts = [], []
-    for value in ticks_y:
-        y = place_y(value)
-        lines.append(polyline([(LEFT, y), (WIDTH - RIGHT, y)]))
-        texts.append(tag("text", number_text(value), x=LEFT - 7, y=f"{y + 4:.1f}", class_="end"))
-    for value, name in _named(chart, place_x) or [(v, number_text(v)) for v in ticks_x]:
-        x = place_x(value)
-        lines.append(polyline([(x, floor), (x, floor + 4)]))
-        texts.append(tag("text", name, x=f"{x:.1f}", y=floor + 18, class_="mid"))
-    lines.append(polyline([(LEFT, floor), (WIDTH - RIGHT, floor)], class_="base"))
-    texts.append(tag("text", chart.x, x=f"{middle:.1f}", y=HEIGHT - 6, class_="mid"))
-    turned = f"translate(14 {(TOP + floor) / 2:.1f}) rotate(-90)"
-    texts.append(tag("text", chart.y, transform=turned, class_="mid"))
-    return [tag("g", *lines, class_="grid"), tag("g", *texts, class_="words", aria_hidden="true")]
-
-
-def _named(chart: Chart, place_x: Place) -> list[tuple[float, str]]:
-    """Labels below the bars, for every bar or every few bars; none if they do not fit."""
-    if not chart.names:
-        return []
-    every = math.ceil(LETTER * (max(map(len, chart.names)) + 1) / (place_x(1) - place_x(0)))
-    return [(float(i), chart.names[i]) for i in range(0, len(chart.names), every) if every <= 4]
-
-
-def number_text(value: float) -> str:
-    """A number in four digits, in powers of ten if it is small."""
-    return (
-        f"{value:,.0f}"
-        if value and abs(value) >= 1000 and value == round(value)
-        else f"{value:.4g}"
+        name, *([text] if text else []), *children, **{**kept, **styles, **extra.get(old, {})}
     )
-
-
-def _bars(bars: Sequence[Point], place_x: Place, place_y: Place) -> Element:
-    half = 0.4 * (place_x(1) - place_x(0))
-    floor = place_y(0)
-    return tag(
-        "g",
-        *(
-            tag(
-                "rect", x=f"{place_x(bar.x) - half:.1f}", y=f"{place_y(bar.y):.1f}",
-                width=f"{2 * half:.1f}", height=f"{floor - place_y(bar.y):.1f}",
-                class_="mark", **tip(bar.text),
-            )
-            for bar in bars
-        ),
-        class_="bars",
-    )  # fmt: skip
-
-
-def _series(series: Series, place_x: Place, place_y: Place) -> Element:
-    parts = []
-    if len(series.band) > 1:
-        above = [(place_x(x), place_y(high)) for x, _, high in series.band]
-        below = [(place_x(x), place_y(low)) for x, low, _ in reversed(series.band)]
-        parts.append(polyline([*above, *below], class_="band"))
-    if len(series.line) > 1:
-        line = [(place_x(x), place_y(y)) for x, y in series.line]
-        parts.append(polyline(line, class_="line", stroke_dasharray=dash_of(series.number)))
-    for point in series.points:
-        at, about = (place_x(point.x), place_y(point.y)), tip(f"{series.name}: {point.text}")
-        parts.append(marker(series.number, *at, class_="mark", **about))
-    return tag("g", *parts, class_=f"series c{series.number % COLOURS}", data_run=series.number)
-
-
-def _rules(rules: Sequence[Rule], place_y: Place) -> list[Element]:
-    """Horizontal lines, each with its name above it, or below if the names would overlap."""
-    parts, last = [], -100.0
-    for rule in sorted(rules, key=lambda rule: -rule.y):
-        y = place_y(rule.y)
-        text = max(y - 5, last + 13, TOP + 10)
-        last = text
-        parts.append(polyline([(LEFT, y), (WIDTH - RIGHT, y)], class_="rule"))
-        parts.append(
-            tag("text", rule.text, x=WIDTH - RIGHT - 4, y=f"{text:.1f}", class_="end level")
-        )
-    return parts

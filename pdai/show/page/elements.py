@@ -1,8 +1,17 @@
-"""HTML and SVG as element trees: names and labels stay text and are escaped when written."""
+"""A page that needs nothing else, as a tree: names and labels stay text, and are escaped.
 
+Imports no JAX.
+"""
+
+import base64
+import hashlib
 from collections.abc import Iterable, Sequence
-from typing import Any
+from pathlib import Path
 from xml.etree.ElementTree import Element, tostring
+
+from pdai import __version__
+from reference.contract.errors import printable
+from reference.contract.files import read_file
 
 # The number of characters of a name or state that a page shows.
 LONGEST = 200
@@ -16,7 +25,7 @@ def tag(name: str, /, *children: "Element | str", **attributes: object) -> Eleme
     made = Element(
         name,
         {
-            key.rstrip("_").replace("_", "-"): plain(str(value))
+            key.rstrip("_").replace("_", "-"): printable(str(value))
             for key, value in attributes.items()
             if value is not None
         },
@@ -25,25 +34,10 @@ def tag(name: str, /, *children: "Element | str", **attributes: object) -> Eleme
         if isinstance(child, Element):
             made.append(child)
         elif len(made):
-            made[-1].tail = (made[-1].tail or "") + plain(child)
+            made[-1].tail = (made[-1].tail or "") + printable(child)
         else:
-            made.text = (made.text or "") + plain(child)
+            made.text = (made.text or "") + printable(child)
     return made
-
-
-def polyline(points: Sequence[tuple[float, float]], **attributes: object) -> Element:
-    """A line through points, as SVG."""
-    return tag("path", d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points), **attributes)
-
-
-def tip(text: str) -> dict[str, Any]:
-    """The attributes of a mark whose text mouse, keyboard and screen reader give."""
-    return {"data_tip": text, "role": "img", "aria_label": text, "tabindex": -1}
-
-
-def plain(text: str) -> str:
-    """The text with unprintable characters escaped, such as marks that reverse its direction."""
-    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 
 def short(value: object) -> str:
@@ -74,7 +68,65 @@ def folded(summary: str, *content: Element) -> Element:
     return tag("details", tag("summary", summary), *content)
 
 
+def number_text(value: float) -> str:
+    """A number in four digits, in powers of ten if it is small."""
+    is_whole = value and abs(value) >= 1000 and value == round(value)
+    return f"{value:,.0f}" if is_whole else f"{value:.4g}"
+
+
 def written(page: Element) -> bytes:
     """The page as an HTML file in UTF-8."""
     text = tostring(page, encoding="unicode", method="html")
     return f"<!doctype html>\n{text}\n".encode()
+
+
+def document(
+    title: str, links: Sequence[tuple[str, str]], sections: Sequence[Element], command: str
+) -> bytes:
+    """The page as a file, with the place and name of each entry of its contents.
+
+    The first section has the identifier `overview`; `command` is that of `pdai` which makes the
+    page.
+    """
+    items = [tag("li", tag("a", name, href=href)) for href, name in links]
+    style, script = (
+        read_file(Path(__file__).with_name(name), follow=True).decode()
+        for name in ("page.css", "page.js")
+    )
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        # The policy blocks all loading and every script but ours, whatever a label contains.
+        tag("meta", http_equiv="Content-Security-Policy", content=_policy(style, script)),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("title", f"pdai {command}: {title}"),
+        _raw("style", style),
+    )
+    body = tag(
+        "body",
+        tag("a", "Skip to the figures", href="#overview", class_="skip"),
+        tag("header", tag("h1", title), tag("nav", tag("ul", *items), aria_label="Contents")),
+        tag("main", *sections),
+        tag("footer", tag("p", f"Made by pdai {__version__} {command}.")),
+        tag("div", class_="tip", role="presentation", hidden="hidden"),
+        _raw("script", script),
+    )
+    return written(tag("html", head, body, lang="en"))
+
+
+def _raw(name: str, text: str) -> Element:
+    """An element with our own text, unescaped."""
+    made = Element(name)
+    made.text = text
+    return made
+
+
+def _policy(style: str, script: str) -> str:
+    def digest(text: str) -> str:
+        return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+    return (
+        f"default-src 'none'; style-src 'sha256-{digest(style)}'; "
+        f"script-src 'sha256-{digest(script)}'"
+    )

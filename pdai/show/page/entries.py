@@ -1,59 +1,22 @@
-"""The content of a page for one run: stored results, and results computed with its sampler."""
+"""The content of a page for one run: its stored results, its sampler and its certificate."""
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TypeVar
 
-from fast.laws.exact_policy import exact_policy
-from fast.laws.samples import Samples
 from fast.parts import option_names
-from fast.runs.frozen import arithmetic
 from fast.tasks import TASKS
 from fast.training.compose import unused
 from fast.training.options import Factors
 from pdai.loading import load
 from pdai.run import Run
 from pdai.show.stored import Stored
-from pdai.solving.hints import exact_beside
 from pdai.solving.solved import Solved
 from reference.certificates.statement import Certificate
-from reference.contract.errors import InputError, TooLargeError
-from reference.lifted import LiftedDAG
-from reference.metrics import normalize
-from reference.policies import ForwardPolicy
+from reference.contract.errors import InputError
 from reference.rows.features import KnowsMeans
 
-# The largest number of lifted states in a picture.
-MAX_DRAWN = 150
-SAMPLES = 12
-
 Result = TypeVar("Result")
-
-
-class Lift(NamedTuple):
-    """The lifted DAG of a sampler, its exact policy, `pi(x)`, and the texts of its base states."""
-
-    lifted: LiftedDAG[Any]
-    policy: ForwardPolicy[Fraction]
-    target: dict[Hashable, float]
-    texts: Sequence[str]
-
-
-@dataclass(frozen=True)
-class Computed:
-    """Results computed with the sampler of a run, or the reason why they are missing.
-
-    The lift is for small DAGs, `offset` is log score minus log R in nats, for posteriors given
-    data, and `exact` the command that is exact on the problem of a trained run, if there is one.
-    """
-
-    certificate: Certificate | str
-    samples: Samples | str
-    lift: Lift | str
-    offset: float | None = None
-    exact: str | None = None
 
 
 class Entry(Stored):
@@ -67,7 +30,8 @@ class Entry(Stored):
         number: the number of the run on the page, from 0.
         options: the options of the configuration, by name, with the facts of a user's data.
         labels: the labels of the terminal states; empty if these are not enumerated.
-        computed: results computed for the page; None to show stored results alone.
+        run: the run with its sampler; None to show stored results alone.
+        certificate: its certificate, or why there is none.
     """
 
     def __init__(self, run: Run | Solved | Path, name: str, number: int, seconds: float | None):
@@ -79,9 +43,17 @@ class Entry(Stored):
             self.options |= {"dynamics": "none", "loss": "none", "steps": 0}
         self.options |= self.facts
         self.labels = self.plain_labels if task is None else task.texts(self.plain_labels)
-        self.computed: Computed | None = None
+        self.run: Run | Solved | None = None
+        self.certificate: Certificate | str = ""
         if seconds is not None:
-            self.computed = _computed(load(run) if isinstance(run, Path) else run, seconds)
+            from pdai.certifying.certify import certify
+
+            sampler = self.run = load(run) if isinstance(run, Path) else run
+            problem = or_reason(lambda: sampler.problem)
+            features = problem.quantities if isinstance(problem, KnowsMeans) else None
+            self.certificate = or_reason(
+                lambda: certify(sampler, seconds=seconds, features=features)
+            )
 
     @property
     def problem(self) -> tuple[tuple[str, str], ...]:
@@ -96,49 +68,8 @@ class Entry(Stored):
         return tuple((name, str(value)) for name, value in values if value is not None)
 
 
-def _computed(run: Run | Solved, seconds: float) -> Computed:
-    from pdai.certifying.certify import certify
-
-    problem, task = _or_reason(lambda: run.problem), run.task
-    features = problem.quantities if isinstance(problem, KnowsMeans) else None
-
-    def samples() -> Samples:
-        drawn = run.sample(SAMPLES)
-        return drawn._replace(states=task.texts(drawn.states))
-
-    return Computed(
-        certificate=_or_reason(lambda: certify(run, seconds=seconds, features=features)),
-        samples=_or_reason(samples),
-        lift=_or_reason(lambda: _lift(run)),
-        offset=getattr(problem, "offset", None),
-        exact=exact_beside(run.config) if isinstance(run, Run) else None,
-    )
-
-
-def _lift(run: Run | Solved) -> Lift:
-    if isinstance(run, Solved):
-        return _solved_lift(run)
-    policy, enumeration = run.policy(), run.enumeration
-    if not policy.is_summable or enumeration is None:
-        raise TooLargeError("the states of this sampler are not enumerated, so none are drawn")
-    with arithmetic(run.config.run.precision):
-        lifted, forward = exact_policy(policy, enumeration, MAX_DRAWN)
-    states = (enumeration.dag.labels[x] for x in enumeration.dag.terminals)
-    shares = map(float, normalize(enumeration.rewards))
-    texts = run.task.texts(lifted.base.labels)
-    return Lift(lifted, forward, dict(zip(states, shares, strict=True)), texts)
-
-
-def _solved_lift(run: Solved) -> Lift:
-    """The graph of a solved run: its sampler sees the state, and needs no lift."""
-    if len(run.flows.graph.counts) > MAX_DRAWN:
-        raise TooLargeError(f"it has more than {MAX_DRAWN} states")
-    law, made = run.law(), run.exact
-    target = dict(zip(law.labels, law.target.tolist(), strict=True))
-    return Lift(made.lifted, made.forward, target, run.task.texts(run.dag.labels))
-
-
-def _or_reason(compute: Callable[[], Result]) -> Result | str:
+def or_reason(compute: Callable[[], Result]) -> Result | str:
+    """A result, or the reason why it cannot be computed."""
     try:
         return compute()
     except InputError as error:

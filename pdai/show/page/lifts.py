@@ -1,87 +1,110 @@
 """The lifted DAG of a small sampler, with its flows, to hover and click."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
 
-from pdai.show.page.chart import number_text
-from pdai.show.page.elements import polyline, short, tag
-from pdai.show.page.entries import Lift
+from fast.laws.exact_policy import exact_policy
+from fast.runs.frozen import arithmetic
+from pdai.run import Run
+from pdai.show.page.chart import embedded
+from pdai.show.page.elements import number_text, short, tag
+from pdai.solving.solved import Solved
+from reference.contract.errors import TooLargeError
 from reference.contract.text import clipped
-from reference.looking.show import layout
+from reference.lifted import LiftedDAG
+from reference.looking.show import Picture, layout, render
 from reference.marginals import path_sums
+from reference.metrics import normalize
+from reference.policies import ForwardPolicy
 
-# Pixels for a unit of height and of width, around all, and for the names of the last layer.
-ROW, COLUMN, MARGIN, NAMES = 30, 52, 26, 90
-# The width of an edge that carries all flow.
-WIDEST = 9
-# A longer name is shown when its state is selected.
-LONGEST = 14
+# The largest number of lifted states in a picture.
+MAX_DRAWN = 150
+# The width of an edge that carries all flow, in points; a longer name is shown when its state is
+# selected.
+WIDEST, LONGEST = 9, 14
+
+
+class Lift(NamedTuple):
+    """The lifted DAG of a sampler, its exact policy, `pi(x)`, and the texts of its base states."""
+
+    lifted: LiftedDAG[Any]
+    policy: ForwardPolicy[Fraction]
+    target: dict[Hashable, float]
+    texts: Sequence[str]
+
+
+def lift_of(run: Run | Solved) -> Lift:
+    """The lift of a run; that of a solved run is its graph, as its sampler sees the state.
+
+    Raises TooLargeError if its states are too many, or are not enumerated.
+    """
+    if isinstance(run, Solved):
+        if len(run.flows.graph.counts) > MAX_DRAWN:
+            raise TooLargeError(f"it has more than {MAX_DRAWN} states")
+        law, made = run.law(), run.exact
+        target = dict(zip(law.labels, law.target.tolist(), strict=True))
+        return Lift(made.lifted, made.forward, target, run.task.texts(run.dag.labels))
+    policy, enumeration = run.policy(), run.enumeration
+    if not policy.is_summable or enumeration is None:
+        raise TooLargeError("the states of this sampler are not enumerated, so none are drawn")
+    with arithmetic(run.config.run.precision):
+        lifted, forward = exact_policy(policy, enumeration, MAX_DRAWN)
+    states = (enumeration.dag.labels[x] for x in enumeration.dag.terminals)
+    shares = map(float, normalize(enumeration.rewards))
+    target = dict(zip(states, shares, strict=True))
+    return Lift(lifted, forward, target, run.task.texts(lifted.base.labels))
 
 
 def lift_picture(lift: Lift, name: str) -> Element:
     """The states as buttons in layers from left to right, edges as wide as their flow."""
     dag = lift.lifted.dag
     visits = [float(visit) for visit in path_sums(lift.policy)]
-    nodes, passed = layout(dag)
-    high = max(y for _, y in [*nodes, *(p for row in passed for p in row)])
-    low = min(y for _, y in [*nodes, *(p for row in passed for p in row)])
+    flows = [visits[u] * float(lift.policy.values[e]) for e, (u, _) in enumerate(dag.edges)]
+    names = [clipped(lift.texts[state], LONGEST) for state in lift.lifted.projection]
+    figure = render(Picture("", dag, names, widths=[0.6 + WIDEST * flow for flow in flows]))
+    places, _ = layout(dag)
 
-    def place(point: tuple[float, float]) -> tuple[float, float]:
-        return MARGIN + COLUMN * point[0], MARGIN + ROW * (high - point[1])
+    def button(node: int) -> dict[str, Any]:
+        text = "\n".join(_description(lift, node, visits))
+        return {
+            "class_": "node", "role": "button", "tabindex": -1 if node else 0,
+            "aria_pressed": "false", "aria_label": text.replace("\n", "; "), "data_node": node,
+            "data_base": lift.lifted.projection[node], "data_told": text,
+            "data_x": places[node][0], "data_y": -places[node][1],
+            "fill_opacity": f"{visits[node]:.3f}",
+        }  # fmt: skip
 
-    width = place((max(x for x, _ in nodes), 0))[0] + NAMES
-    height = place((0, low))[1] + MARGIN
-    edges = []
-    for edge, (u, v) in enumerate(dag.edges):
-        p = float(lift.policy.values[edge])
-        route = [place(nodes[u]), *map(place, passed[edge]), place(nodes[v])]
-        edges.append(
-            polyline(
-                route, stroke_width=f"{0.6 + WIDEST * visits[u] * p:.2f}", data_from=u, data_to=v,
-                class_="edge",
-            )
-        )  # fmt: skip
-    states = [_node(lift, v, place(nodes[v]), visits) for v in range(len(dag.labels))]
+    marks: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
+        f"edge-{edge}": ({}, [{"class_": "edge", "data_from": u, "data_to": v}])
+        for edge, (u, v) in enumerate(dag.edges)
+    }
+    marks["terminals"] = {}, list(map(button, dag.terminals))
+    marks["inner"] = {}, [button(v) for v, row in enumerate(dag.children) if row]
     title = f"The lifted DAG of {name}: {len(dag.labels)} states, {len(dag.edges)} edges"
     about = (
         "States in layers from left to right, terminal states as squares; an edge is as wide as "
         "the probability that a trajectory takes it. Arrow keys go along the heaviest edges, or up "
         "and down within a layer; Enter keeps a state chosen, Escape lets it go."
     )
-    picture = tag(
-        "svg", tag("title", title), tag("desc", about), tag("g", *edges, class_="edges"), *states,
-        viewBox=f"0 0 {width:.0f} {height:.0f}", width=f"{width:.0f}", role="group",
-        class_="lift", aria_label=f"{title}. {about}",
+    picture = embedded(
+        figure, marks, class_="lift", role="group", aria_label=f"{title}. {about}",
+        width=f"{96 * figure.get_figwidth():.0f}",
     )  # fmt: skip
+    _put_paper_behind(picture)
     output = tag("output", "Hover, focus or click a state.", class_="told", aria_live="polite")
     box = tag("div", picture, class_="wide")
     return tag("figure", tag("figcaption", f"{title}. {about}"), box, output, class_="lifted")
 
 
-def _node(lift: Lift, node: int, at: tuple[float, float], visits: Sequence[float]) -> Element:
-    dag, state = lift.lifted.dag, lift.lifted.projection[node]
-    terminal = not dag.children[node]
-    x, y = at
-    shape: dict[str, Any] = {"cx": f"{x:.1f}", "cy": f"{y:.1f}", "r": 8}
-    if terminal:
-        shape = {"x": f"{x - 7:.1f}", "y": f"{y - 7:.1f}", "width": 14, "height": 14}
-    kind = "rect" if terminal else "circle"
-    # A background in the colour of the page, so that edges do not show through.
-    body = (
-        tag(kind, class_="under", **shape),
-        tag(kind, fill_opacity=f"{visits[node]:.3f}", **shape),
-    )
-    name = clipped(lift.texts[state], LONGEST)
-    beside = {"x": f"{x + 12:.1f}", "y": f"{y + 4:.1f}"}
-    above = {"x": f"{x:.1f}", "y": f"{y - 11:.1f}", "class_": "mid"}
-    text = "\n".join(_description(lift, node, visits))
-    return tag(
-        "g", *body, tag("text", name, aria_hidden="true", **(beside if terminal else above)),
-        class_="node", role="button", tabindex=-1 if node else 0, aria_pressed="false",
-        aria_label=text.replace("\n", "; "), data_node=node, data_base=state, data_told=text,
-        data_x=f"{x:.1f}", data_y=f"{y:.1f}",
-    )  # fmt: skip
+def _put_paper_behind(picture: Element) -> None:
+    """Puts a copy in the colour of the page behind each state, so that no edge shows through."""
+    for group in picture.iter("g"):
+        for place, child in reversed(list(enumerate(group))):
+            if child.get("class") == "node":
+                under = {name: child.get(name) for name in ("d", "transform")}
+                group.insert(place, tag("path", class_="under", **under))
 
 
 def _description(lift: Lift, node: int, visits: Sequence[float]) -> list[str]:

@@ -84,7 +84,7 @@ for (const figure of document.querySelectorAll(".lifted")) {
   function along(node, here, there) {
     const found = edges.filter((edge) => edge.dataset[here] === node.dataset.node);
     found.sort((a, b) => b.getAttribute("stroke-width") - a.getAttribute("stroke-width"));
-    return found.length ? nodes[found[0].dataset[there]] : null;
+    return found.length ? nodes.find((other) => other.dataset.node === found[0].dataset[there]) : null;
   }
 
   function beside(node, step) {

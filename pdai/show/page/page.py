@@ -5,12 +5,10 @@ from pathlib import Path
 from xml.etree.ElementTree import Element
 
 from pdai.run import Run
-from pdai.show.page.chart import COLOURS, dash_of, figure, marker
-from pdai.show.page.curves import loss_chart, tv_chart
-from pdai.show.page.document import document
-from pdai.show.page.elements import short, table, tag
+from pdai.show.page.chart import swatch
+from pdai.show.page.charts import law_chart, training_charts
+from pdai.show.page.elements import document, short, table, tag
 from pdai.show.page.entries import Entry
-from pdai.show.page.laws import law_chart
 from pdai.show.page.sections import certificate_words, run_section, tv_words
 from pdai.solving.solved import Solved
 from reference.contract.errors import InputError, check_list, check_type
@@ -124,7 +122,7 @@ def _overview(entries: Sequence[Entry]) -> Element:
     """All runs in one table."""
     rows = []
     for entry in entries:
-        name = tag("a", _swatch(entry), " ", entry.name, href=f"#run-{entry.number}")
+        name = tag("a", swatch(entry.number), " ", entry.name, href=f"#run-{entry.number}")
         rows.append(
             (
                 name,
@@ -154,13 +152,13 @@ def _problem(number: int, name: str, group: Sequence[Entry]) -> Element:
         for key, value in group[0].problem[1:]
         if value not in ("", None)
     ]
-    charts = [tv_chart(group), law_chart(group), loss_chart(group)]
-    figures = [figure(chart) for chart in charts if chart is not None]
+    training = training_charts(group)
+    charts = (*training[:1], law_chart(group), *training[1:])
     parts = [
         tag("h2", f"Problem {name}", id=f"problem-{number}"),
         tag("p", "; ".join(options)),
         _legend(group),
-        tag("div", *figures, class_="charts"),
+        tag("div", *(chart.element() for chart in charts), class_="charts"),
     ]
     if len(group) > 1:
         parts.append(_differences(group))
@@ -169,28 +167,14 @@ def _problem(number: int, name: str, group: Sequence[Entry]) -> Element:
 
 def _legend(group: Sequence[Entry]) -> Element:
     """The legend: colour, dashes and shape of each run; a click highlights the run."""
-    buttons = [
-        tag(
-            "li",
-            tag(
-                "button", _swatch(entry), " ", entry.name, type="button", aria_pressed="false",
-                data_run=entry.number,
-            ),
-        )
-        for entry in group
-    ]  # fmt: skip
+    buttons = []
+    for entry in group:
+        parts, state = (swatch(entry.number), " ", entry.name), {"aria_pressed": "false"}
+        button = tag("button", *parts, type="button", data_run=entry.number, **state)
+        buttons.append(tag("li", button))
     return tag(
         "ul", *buttons, class_="legend", aria_label="Legend: choose a run to bring it forward"
     )
-
-
-def _swatch(entry: Entry) -> Element:
-    number = entry.number
-    line = tag("path", d="M1 7H31", class_="line", stroke_dasharray=dash_of(number))
-    return tag(
-        "svg", line, marker(number, 16, 7, class_="mark"), viewBox="0 0 32 14", width=32, height=14,
-        class_=f"swatch c{number % COLOURS}", aria_hidden="true",
-    )  # fmt: skip
 
 
 def _differences(group: Sequence[Entry]) -> Element:

@@ -3,9 +3,8 @@
 from xml.etree.ElementTree import Element
 
 from pdai.answers import Answer, Columns, GraphAnswer
-from pdai.show.page.document import document
-from pdai.show.page.elements import folded, table, tag
-from pdai.show.page.heat_map import heat_map
+from pdai.show.page.chart import heat_map
+from pdai.show.page.elements import document, folded, table, tag
 
 # Rows of a table that are shown at once.
 FIRST_ROWS = 12

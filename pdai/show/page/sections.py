@@ -6,17 +6,18 @@ from xml.etree.ElementTree import Element
 from rich.table import Table
 
 from fast.measure.report import Figures, Report
-from pdai.show.page.chart import Chart, Point, Series, figure, number_text
-from pdai.show.page.elements import folded, short, table, tag
-from pdai.show.page.entries import Computed, Entry
-from pdai.show.page.heat_map import heat_map
-from pdai.show.page.laws import state_tables
-from pdai.show.page.lifts import lift_picture
-from pdai.show.plotting import MOST_BARS
-from pdai.show.posterior_plots import edge_matrices
+from pdai.run import Run
+from pdai.show.page.charts import feature_figures, state_tables
+from pdai.show.page.elements import folded, number_text, short, table, tag
+from pdai.show.page.entries import Entry, or_reason
+from pdai.show.page.lifts import lift_of, lift_picture
 from pdai.show.tables import expectations_table, report_table
+from pdai.solving.hints import exact_beside
+from pdai.solving.solved import Solved
 from reference.certificates.statement import REGIMES, Certificate, Line
 from reference.contract.text import small
+
+SAMPLES = 12
 
 
 def run_section(entry: Entry) -> Element:
@@ -27,8 +28,8 @@ def run_section(entry: Entry) -> Element:
         *_features(entry),
         *_certificate(entry),
     ]
-    if entry.computed is not None and entry.computed.exact is not None:
-        parts.append(tag("p", f"Exact instead: {entry.computed.exact}.", class_="note"))
+    if isinstance(entry.run, Run) and (exact := exact_beside(entry.run.config)) is not None:
+        parts.append(tag("p", f"Exact instead: {exact}.", class_="note"))
     states = state_tables(entry)
     parts.append(tag("h3", "Where it is worst and best"))
     if states:
@@ -36,9 +37,14 @@ def run_section(entry: Entry) -> Element:
         parts.append(tag("div", *states, class_="states"))
     else:
         parts.append(tag("p", "Its terminal states are too many to be listed one by one."))
-    if entry.computed is not None:
-        parts += _samples(entry, entry.computed)
-        parts += _lift(entry, entry.computed)
+    if (run := entry.run) is not None:
+        parts += [tag("h3", "Samples"), *_samples(entry, run)]
+        lift = or_reason(lambda: lift_of(run))
+        parts.append(tag("h3", "The lift and its flows"))
+        if isinstance(lift, str):
+            parts.append(tag("p", "It is not drawn: ", lift, "."))
+        else:
+            parts.append(lift_picture(lift, entry.name))
     asked = [(name.replace("_", " "), short(value)) for name, value in entry.options.items()]
     made = [
         (name, short(entry.meta.get(name))) for name in ("device", "backend", "commit", "versions")
@@ -70,11 +76,9 @@ def tv_words(report: Report) -> str:
 
 def certificate_words(entry: Entry) -> str:
     """The certificate in one line."""
-    if entry.computed is None:
-        return "not computed"
-    certificate = entry.computed.certificate
+    certificate = entry.certificate
     if isinstance(certificate, str):
-        return "no certificate"
+        return "no certificate" if certificate else "not computed"
     return f"regime {certificate.regime}: {_value(certificate)}"
 
 
@@ -102,14 +106,12 @@ def _features(entry: Entry) -> Sequence[Element]:
 
 
 def _certificate(entry: Entry) -> Sequence[Element]:
-    heading = tag("h3", "Certificate")
-    if entry.computed is None:
-        return heading, tag(
-            "p", "This page shows stored results only, so no certificate was computed."
-        )
-    certificate = entry.computed.certificate
+    heading, certificate = tag("h3", "Certificate"), entry.certificate
     if isinstance(certificate, str):
-        return heading, tag("p", "There is no certificate: ", certificate, ".")
+        why = "This page shows stored results only, so no certificate was computed."
+        if certificate:
+            why = f"There is no certificate: {certificate}."
+        return heading, tag("p", why)
     regime = certificate.regime
     words = f"Regime {regime}: {REGIMES[regime]}. {_value(certificate)}."
     if certificate.level:
@@ -127,52 +129,20 @@ def _certificate(entry: Entry) -> Sequence[Element]:
     )
 
 
-def _samples(entry: Entry, computed: Computed) -> Sequence[Element]:
-    heading, samples = tag("h3", "Samples"), computed.samples
+def _samples(entry: Entry, run: Run | Solved) -> Sequence[Element]:
+    samples = or_reason(lambda: run.sample(SAMPLES))
     if isinstance(samples, str):
-        return heading, tag("p", "There are no samples: ", samples, ".")
-    # With data, log R is the log score minus that of the best answer, the offset.
+        return [tag("p", "There are no samples: ", samples, ".")]
     scores = {"log R": samples.log_reward}
-    if computed.offset is not None:
+    # With data, log R is the log score minus that of the best answer, the offset in nats.
+    offset = getattr(or_reason(lambda: run.problem), "offset", None)
+    if offset is not None:
         score = "log score" if entry.has_networks else "log Bayes factor against no variable"
-        scores = {score: samples.log_reward + computed.offset, **scores}
+        scores = {score: samples.log_reward + offset, **scores}
     columns = {**scores, "log p_F of its trajectory": samples.log_p_f}
     numbers = ([f"{x:.4f}" for x in column] for column in columns.values())
-    rows = list(zip(map(short, samples.states), *numbers, strict=True))
+    rows = list(zip(map(short, run.task.texts(samples.states)), *numbers, strict=True))
     head = ("state", *(f"{name}, nats" for name in columns))
     prior = entry.options.get("prior")
     note = [tag("p", f"Prior: {prior}.", class_="note")] if prior else []
-    made = table(f"{entry.name}: {len(rows)} samples of the first seed", head, rows)
-    return heading, made, *note
-
-
-def _lift(entry: Entry, computed: Computed) -> Sequence[Element]:
-    heading, lift = tag("h3", "The lift and its flows"), computed.lift
-    if isinstance(lift, str):
-        return heading, tag("p", "It is not drawn: ", lift, ".")
-    return heading, lift_picture(lift, entry.name)
-
-
-def feature_figures(entry: Entry) -> list[Element]:
-    """Heat maps of edges, or bars of other features; empty if the target's means are unknown."""
-    every = entry.report.expectations
-    if not every or any(one.target is None for one in every):
-        return []
-    if entry.has_networks:
-        names, target, learned = edge_matrices(every)
-        return [
-            heat_map("Edges: exact posterior", names, target, 1.0),
-            heat_map("Edges: sampler", names, learned, 1.0),
-            heat_map("Sampler minus posterior", names, learned - target, None),
-        ]
-    if len(every) > MOST_BARS:
-        return []
-    bars, marks = [], []
-    for i, one in enumerate(every):
-        assert one.target is not None
-        bars.append(Point(i, one.target, f"target of {one.name}: {number_text(one.target)}"))
-        marks.append(Point(i, one.sampler.mean, f"{one.name}: {number_text(one.sampler.mean)}"))
-    about = "A bar for the expectation under the target, and a mark for that under the sampler."
-    series = [Series(entry.name, entry.number, marks)]
-    names = [short(one.name) for one in every]
-    return [figure(Chart("Expectations", about, "feature", "mean", series, bars=bars, names=names))]
+    return table(f"{entry.name}: {len(rows)} samples of the first seed", head, rows), *note
