@@ -8,14 +8,13 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, make_dataclass
 from importlib import import_module
-from pkgutil import iter_modules
+from operator import attrgetter
 from typing import Any, ClassVar
 
-import reference.problems
 from fast.encoding import TimeCode
+from fast.tasks.table import ROWS, Row
 from fast.tasks.task import BuiltIn
 from reference.contract.errors import InputError, require, require_counts
-from reference.problems.base import Setup
 
 
 @dataclass(frozen=True)
@@ -91,27 +90,29 @@ class Walks(Cells):
 SEEN = {kind.seen: kind for kind in (Constructed, Strings, Cells, Walks)}
 
 
-def constructed(setup: Setup) -> type[Constructed]:
+def constructed(row: Row) -> type[Constructed]:
     """The class of a task, whose options have the types, defaults and texts of the parameters."""
-    texts = _descriptions(inspect.getdoc(setup.make) or "")
+    module, _, name = row.make.partition(":")
+    make = attrgetter(name)(import_module(f"reference.problems.{module}"))
+    texts = _descriptions(inspect.getdoc(make) or "")
     parameters, options = {}, []
-    for parameter in inspect.signature(setup.make).parameters.values():
-        option = setup.renamed.get(parameter.name, parameter.name)
+    for parameter in inspect.signature(make).parameters.values():
+        option = row.renamed.get(parameter.name, parameter.name)
         if option:
             parameters[option] = parameter.name
             value: Any = field(
-                default=setup.usual.get(option, parameter.default),
+                default=row.usual.get(option, parameter.default),
                 metadata={"help": texts[parameter.name]},
             )
             options.append((option, parameter.annotation, value))
-    namespace = setup._asdict() | {
-        "__doc__": setup.about,
+    namespace = row._asdict() | {
+        "__doc__": row.about,
         "__module__": __name__,
-        "make": staticmethod(setup.make),
+        "make": staticmethod(make),
         "parameters": parameters,
     }
-    kind = setup.name.title().replace("-", "") + "Task"
-    bases = (SEEN[setup.seen],)
+    kind = row.name.title().replace("-", "") + "Task"
+    bases = (SEEN[row.seen],)
     return make_dataclass(kind, options, bases=bases, namespace=namespace, frozen=True)
 
 
@@ -124,11 +125,6 @@ def _descriptions(text: str) -> dict[str, str]:
     return {name: re.sub(r"^[a-z]{2}", lambda t: t[0].capitalize(), x) for name, x in texts.items()}
 
 
-CONSTRUCTED = [
-    constructed(value)
-    for module in iter_modules(reference.problems.__path__)
-    for value in vars(import_module(f"reference.problems.{module.name}")).values()
-    if isinstance(value, Setup)
-]
+CONSTRUCTED = [constructed(row) for row in ROWS]
 # Where pickle looks for them, which takes configurations to other processes.
 globals().update({task.__name__: task for task in CONSTRUCTED})

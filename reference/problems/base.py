@@ -2,10 +2,9 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
-from types import MappingProxyType
-from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from reference.contract.errors import InputError, check_integer, shown
 
@@ -16,8 +15,6 @@ Values = TypeVar("Values", bound=tuple[tuple[Any, ...]])
 RewardForm = Literal["product", "sum"]
 # The order in which places are filled: any, or from first to last.
 Order = Literal["any", "fixed"]
-
-NONE: Mapping[str, Any] = MappingProxyType({})
 
 MAX_NODES = 2_000_000
 # A lower bound of the bytes of a state in Python: its label, its number and its children.
@@ -57,38 +54,6 @@ class LogRewarded(StateGraph[S], Protocol[S]):
 
 # A sampling problem: thirty lines of plain Python suffice for one of your own.
 Problem = Rewarded[S] | LogRewarded[S]
-
-
-class Setup(NamedTuple):
-    """A problem as a task, whose options are the parameters of a function that makes the problem.
-
-    It is known to the command line by standing in a module of this folder.
-
-    Attributes:
-        name: the name of the task.
-        about: its description.
-        make: the function or class, with a docstring that describes its parameters.
-        states: an upper bound on the number of states, from the options.
-        seen: further options of how networks see states, in the environment.
-        renamed: the names of options by parameter, if they differ; "" for no option.
-        usual: defaults of options, if they differ from the defaults of the parameters.
-        defaults: options of a training, by name, that differ from those of other tasks.
-        has_graphs: whether graph networks read its states.
-        reads_file: whether the problem is a file of the user's, read only when it is needed.
-        inputs: the options that are files of the user's, with the names of copies in run folders.
-    """
-
-    name: str
-    about: str
-    make: Callable[..., Any]
-    states: Callable[[Any], int]
-    seen: tuple[str, ...] = ()
-    renamed: Mapping[str, str] = NONE
-    usual: Mapping[str, Any] = NONE
-    defaults: Mapping[str, Any] = NONE
-    has_graphs: bool = False
-    reads_file: bool = False
-    inputs: Mapping[str, str] = NONE
 
 
 def combined(terms: Sequence[Fraction], form: RewardForm) -> Fraction:
@@ -136,16 +101,6 @@ class PlaceByPlace(ABC, Generic[Values]):
         x, empty = state[0], self.initial[0][0]
         places = set_last(x, empty, self.order)
         return tuple(kind((*x[:i], empty, *x[i + 1 :])) for i in places)
-
-
-def count_words(letters: int, length: int) -> int:
-    """The number of strings of at most `length` letters."""
-    return sum(letters**n for n in range(length + 1))
-
-
-def count_assignments(values: int, places: int, order: Order) -> int:
-    """The number of assignments of values to some of the places."""
-    return count_words(values, places) if order == "fixed" else (values + 1) ** places
 
 
 def is_ours(problem: Any) -> bool:

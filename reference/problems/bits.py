@@ -20,7 +20,7 @@ from reference.contract.errors import (
     shown,
 )
 from reference.posterior.columns import Ints
-from reference.problems.base import Setup, count_words, dyadic
+from reference.problems.base import dyadic
 from reference.problems.closed_form import Summed, seeded
 from reference.problems.sequences import Build, Strings
 
@@ -192,14 +192,3 @@ def _distances(classes: Sequence[tuple[tuple[bool, ...], int]], modes: int) -> t
         np.add.at(merged, inverse.reshape(-1), times)
         times = merged
     return rows, times
-
-
-SETUP = Setup(
-    "bits",
-    "Bit sequences near hidden modes: log R(x) = -c times the least Hamming distance over n.",
-    BitSequences.random,
-    lambda task: count_words(2**task.word, task.length // task.word),
-    seen=("last",),
-    renamed={"seed": "mode_seed", "draws": ""},
-    defaults={"loss": "log_variance"},
-)

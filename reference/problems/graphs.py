@@ -16,9 +16,9 @@ from reference.contract.errors import (
     plain,
     shown,
 )
-from reference.problems.base import Setup, dyadic
+from reference.problems.base import dyadic
 from reference.problems.closed_form import FiniteLaw, Listed
-from reference.problems.enumeration import enumerate_dag, positive_reward
+from reference.problems.enumeration import positive_reward
 
 Edge = tuple[int, int]
 
@@ -273,13 +273,3 @@ def _check_graph(state: Graph, nodes: int) -> None:
             f"the edges of [{state}] must be distinct and in increasing order, so that equal "
             "graphs are equal states: build it with reference.problems.graphs.graph"
         )
-
-
-SETUP = Setup(
-    "graphs",
-    "Edge addition to small graphs that no Markovian graph network tells apart.",
-    EdgeAddition.instance,
-    lambda task: len(enumerate_dag(task.make_problem()).labels),
-    has_graphs=True,
-    defaults={"dynamics": "temporal-gcn", "parameters": 2_000, "steps": 2_000},
-)

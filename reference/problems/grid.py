@@ -7,7 +7,7 @@ from itertools import product
 from typing import Literal, NamedTuple, Self
 
 from reference.contract.errors import InputError, check_integer, check_value
-from reference.problems.base import Order, Setup, set_last
+from reference.problems.base import Order, set_last
 from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded
 
 Landscape = Literal["standard", "printed", "sparse"]
@@ -157,13 +157,3 @@ class Grid(Summed):
                 box = tuple(rng.choice(axis) for _ in range(self.dimension))
             samples.append(Cell(box, stopped=True))
         return samples
-
-
-SETUP = Setup(
-    "grid",
-    "The hypergrid, with modes near the corners.",
-    Grid,
-    lambda task: 2 * task.side**task.dimension,
-    seen=("coarse",),
-    defaults={"parameters": 10_000, "epsilon": 0.5},
-)

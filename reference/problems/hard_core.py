@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import NamedTuple, Self
 
 from reference.contract.errors import InputError, TooLargeError, check_fields, check_integer, plain
-from reference.problems.base import Order, PlaceByPlace, Setup, count_assignments
+from reference.problems.base import Order, PlaceByPlace
 from reference.problems.closed_form import Summed, check_count, seeded
 
 MAX_VERTICES = 1_024
@@ -180,11 +180,3 @@ class HardCore(PlaceByPlace[Sites], Summed):
                 mask = moves[values[-1]]
             samples.append(Sites(tuple(values)))
         return samples
-
-
-SETUP = Setup(
-    "hard-core",
-    "Independent sets of a grid, vertex by vertex; log Z by transfer matrices.",
-    HardCore.strip,
-    lambda task: count_assignments(2, task.rows * task.columns, task.order),
-)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 
 from reference.contract.errors import InputError, check_fields, check_integer
-from reference.problems.base import Order, PlaceByPlace, Setup, count_assignments, dyadic
+from reference.problems.base import Order, PlaceByPlace, dyadic
 from reference.problems.closed_form import Enclosure, check_count, seeded_arrays
 
 if TYPE_CHECKING:
@@ -212,12 +212,3 @@ class Ising(OneByOne):
                 term *= 2 * (field + z * direction).cosh()
             terms.append(term)
         return terms
-
-
-SETUP = Setup(
-    "ising",
-    "The Ising model with couplings of rank one, spin by spin.",
-    Ising.random,
-    lambda task: count_assignments(2, task.spins, task.order),
-    renamed={"seed": "model_seed"},
-)

@@ -8,7 +8,7 @@ from typing import Literal, Self
 import numpy as np
 
 from reference.contract.errors import InputError, check_integer, check_list, check_sequence
-from reference.problems.base import Setup, dyadic
+from reference.problems.base import dyadic
 from reference.problems.closed_form import FiniteLaw, Listed, seeded_arrays
 from reference.problems.enumeration import positive_reward
 
@@ -136,12 +136,3 @@ class Lines(Listed[str]):
     def law(self) -> FiniteLaw[str]:
         """The target."""
         return FiniteLaw.of({f"q{i}": Fraction(r) for i, r in enumerate(self.rewards)})
-
-
-SETUP = Setup(
-    "lines",
-    "Lines: walk along p_0 ... p_N in steps of at most M, and stop at q_i.",
-    Lines.with_target,
-    lambda task: 2 * (task.length + 1),
-    defaults={"parameters": 10_000, "steps": 2_000},
-)

@@ -15,7 +15,7 @@ import numpy as np
 
 from reference.contract.errors import InputError, TooLargeError, check_fields, check_integer, shown
 from reference.contract.files import read_file
-from reference.problems.base import Setup, dyadic
+from reference.problems.base import dyadic
 from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded, seeded_arrays
 
 # A set of leaves is an integer of 32 bits in the environment.
@@ -299,13 +299,3 @@ def forest_count(taxa: int) -> int:
     for n in range(2, taxa + 1):
         before, here = here, (2 * n - 3) * here + before
     return here
-
-
-SETUP = Setup(
-    "phylogeny",
-    "Phylogenetic trees by parsimony: trees joined two by two.",
-    Phylogeny.aligned,
-    lambda task: forest_count(len(task.make_problem().names)),
-    renamed={"seed": "data_seed"},
-    inputs={"alignment": "alignment.fasta"},
-)

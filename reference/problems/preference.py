@@ -22,7 +22,7 @@ from reference.contract.errors import (
     shown,
 )
 from reference.fields.field import gamma
-from reference.problems.base import Order, PlaceByPlace, Setup, count_assignments, dyadic
+from reference.problems.base import Order, PlaceByPlace, dyadic
 from reference.problems.closed_form import Enclosure, check_count, seeded_arrays
 
 # The largest score whose sigmoid, exp(-87) at its smallest, is a normal float32.
@@ -277,13 +277,3 @@ def _check_score(bound: int, dimension: int) -> None:
 def _box(dimension: int, bound: int) -> npt.NDArray[np.int64]:
     """Every point of `{-m, ..., m}^dimension` in lexicographic order, one per row."""
     return np.array(list(product(range(-bound, bound + 1), repeat=dimension)), np.int64)
-
-
-SETUP = Setup(
-    "preference",
-    "Bayesian preference learning: integer weights w given comparisons of pairs.",
-    Preference.random,
-    lambda task: count_assignments(2 * task.bound + 1, task.dimension, task.order),
-    renamed={"seed": "data_seed"},
-    defaults={"loss": "log_variance", "learning_rate": 3e-3},
-)

@@ -9,7 +9,7 @@ from itertools import product
 from typing import Literal, NamedTuple, Self
 
 from reference.contract.errors import InputError, TooLargeError, check_integer, check_value
-from reference.problems.base import MAX_NODES, Setup, dyadic
+from reference.problems.base import MAX_NODES, dyadic
 from reference.problems.closed_form import FiniteLaw, Listed
 from reference.problems.enumeration import positive_reward
 
@@ -138,15 +138,3 @@ class LazyRandomWalk(Listed[Walker]):
         """The target, cell by cell: every cell of the box is a terminal state."""
         terminals = (Walker(cell, self.steps) for cell in self._cells())
         return FiniteLaw.of(dict(zip(terminals, self.rewards, strict=True)))
-
-
-SETUP = Setup(
-    "random-walk",
-    "The lazy random walk: where a walk of T steps on a box ends.",
-    LazyRandomWalk,
-    lambda task: (2 * task.radius + 1) ** task.dimension * (task.walk_steps + 1),
-    seen=("time_code", "coarse"),
-    renamed={"steps": "walk_steps"},
-    # The one task without graphs where memory pays though the state is seen (fig:apx:lra).
-    defaults={"dynamics": "gru"},
-)

@@ -18,7 +18,7 @@ from reference.contract.errors import (
     check_value,
     shown,
 )
-from reference.problems.base import RewardForm, Setup, combined, count_words, dyadic
+from reference.problems.base import RewardForm, combined, dyadic
 from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded, seeded_arrays
 
 # The largest length: the numbers of states and trajectories have about this many digits.
@@ -238,15 +238,3 @@ class SyntheticSequences(Sequences, Summed):
             word[i] = a
             words.append("".join(word))
         return words
-
-
-SETUP = Setup(
-    "syn",
-    "Synthetic sequences: log R(s) = sum of u(i) v(s_i), with random utilities.",
-    SyntheticSequences.random,
-    lambda task: count_words(task.letters, task.length),
-    seen=("last",),
-    renamed={"seed": "utility_seed"},
-    usual={"length": 6},
-    defaults={"loss": "log_variance"},
-)

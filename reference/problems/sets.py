@@ -15,7 +15,7 @@ from reference.contract.errors import (
     check_value,
     shown,
 )
-from reference.problems.base import RewardForm, Setup, combined, dyadic
+from reference.problems.base import RewardForm, combined, dyadic
 from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded, seeded_arrays
 
 
@@ -214,13 +214,3 @@ def elementary_symmetric(
         for k in range(degree, 0, -1):
             sums[k] += value * sums[k - 1]
     return sums
-
-
-SETUP = Setup(
-    "sets",
-    "Sets of K out of S items: log R = sum of utilities.",
-    Sets.random,
-    lambda task: sum(math.comb(task.items, n) for n in range(task.size + 1)),
-    renamed={"seed": "utility_seed"},
-    defaults={"loss": "log_variance"},
-)

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from reference.contract.errors import InputError, check_integer, check_type, shown
 from reference.contract.files import load_arrays
-from reference.problems.base import Setup, count_words
 from reference.problems.closed_form import FiniteLaw, Listed
 from reference.problems.sequences import Build, Sequences
 
@@ -168,44 +167,3 @@ def check_scores(scores: npt.NDArray[np.float32], alphabet: str, length: int) ->
             f"the table's scores are all {scores[0]}, so they cannot be scaled to [0, 1]: check "
             "the table"
         )
-
-
-OPTIONS = {"loss": "log_variance", "learning_rate": 3e-3, "skip": True}
-SIX6 = Setup(
-    "six6",
-    "DNA 8-mers that bind the transcription factor SIX6 (65,536 measured sequences).",
-    TableSequences.six6,
-    lambda task: count_words(4, 8),
-    seen=("last",),
-    # The table learns most; a small network keeps large batches cheap.
-    defaults={
-        **OPTIONS,
-        "parameters": 8_000,
-        "steps": 4_000,
-        "batch": 1_024,
-        "epsilon": 0.0,
-        "table_rows": 262_144,
-        "table_learning_rate": 0.03,
-    },
-)
-PHO4 = Setup(
-    "pho4",
-    "DNA 10-mers that bind PHO4; the table of free energies is yours to bring.",
-    TableSequences.pho4,
-    lambda task: count_words(4, 10),
-    seen=("last",),
-    renamed={"path": "table"},
-    usual={"table": Path("pho4_10mer.npz")},
-    defaults=OPTIONS,
-    reads_file=True,
-)
-QM9 = PHO4._replace(
-    name="qm9",
-    about=(
-        "Molecules of five of 11 blocks, put on at either end; the table of scores is yours "
-        "to bring."
-    ),
-    make=TableSequences.load,
-    states=lambda task: count_words(11, 5),
-    usual={"table": Path("qm9_5.npz")},
-)

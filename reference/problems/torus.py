@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from reference.contract.errors import InputError, check_fields, check_integer
-from reference.problems.base import MAX_LOG_REWARD, Order, Setup, count_assignments
+from reference.problems.base import MAX_LOG_REWARD, Order
 from reference.problems.closed_form import Enclosure
 from reference.problems.ising import OneByOne, Spins
 
@@ -102,11 +102,3 @@ class Torus(OneByOne):
                 sines *= 2 * half.sinh()
             total += cosines + sines
         return (total / 2).log() + m * n * (2 * (2 * coupling).sinh()).log() / 2
-
-
-SETUP = Setup(
-    "torus",
-    "The Ising model on a torus, spin by spin; log Z is Kaufman's at any size.",
-    Torus,
-    lambda task: count_assignments(2, task.rows * task.columns, task.order),
-)

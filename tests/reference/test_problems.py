@@ -60,7 +60,6 @@ from reference.problems.phylogeny import Tree, forest_count
 from reference.problems.preference import Weights
 from reference.problems.random_walk import Walker
 from reference.problems.sets import Items, elementary_symmetric
-from reference.problems.tables import QM9
 from tests.refusals import refused
 from verify.lib.forks import target_weights, with_features
 from verify.lib.gnn import wl_policies
@@ -238,7 +237,7 @@ def test_a_table_of_eleven_blocks_is_read_and_summed(tmp_path: Path) -> None:
     scores = np.arange(11**5, dtype=np.float32)
     path = tmp_path / "table.npz"
     np.savez(path, score=scores, alphabet="ABCDEFGHIJK", length=5)
-    problem = QM9.make(path, exponent=1)
+    problem = TableSequences.load(path, exponent=1)
     assert (problem.build, problem.reward("KKKKK")) == ("prepend-append", 10)
     # The sum of 10 i / (N - 1), and 1/1000 in place of what is below.
     most = 11**5 - 1
