@@ -62,7 +62,13 @@ def combined(terms: Sequence[Fraction], form: RewardForm) -> Fraction:
 
 
 def set_last(values: Sequence[object], empty: object, order: Order) -> list[int]:
-    """The places of a state that may have been set last: all that are set, or the last of them."""
+    """The places of a state that may have been set last.
+
+    Args:
+        values: the values of the places.
+        empty: the value of a place that is not set.
+        order: any of those that are set, or the last of them.
+    """
     places = [i for i, value in enumerate(values) if value != empty]
     return places[-1:] if order == "fixed" else places
 

@@ -10,6 +10,7 @@ from itertools import product
 from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 
 from reference.contract.errors import (
     InputError,
@@ -19,10 +20,11 @@ from reference.contract.errors import (
     check_value,
     shown,
 )
-from reference.posterior.columns import Ints
 from reference.problems.base import dyadic
 from reference.problems.closed_form import Summed, seeded
 from reference.problems.sequences import Build, Strings
+
+Ints = npt.NDArray[np.int64]
 
 # The words that make up modes (Malkin et al., 2022).
 WORDS = ("00000000", "11111111", "11110000", "00001111", "00111100")
@@ -113,9 +115,9 @@ class BitSequences(Strings, Summed):
         return cls(("0000", "0110"), 1, "prepend-append")
 
     @classmethod
-    def paper(cls, length: int = 16, word: int = 1, exponent: int = 3, seed: int = 0) -> Self:
+    def paper(cls, length: int = 16) -> Self:
         """Strings of 16, 32 or 64 bits, built by appending."""
-        return cls.random(length, word, "append", exponent, seed=seed)
+        return cls.random(length)
 
     @property
     def length(self) -> int:  # type: ignore[override]

@@ -31,7 +31,13 @@ class Enclosure(NamedTuple):
 
     @classmethod
     def between(cls, lower: Fraction, upper: Fraction, more: Fraction) -> "Enclosure":
-        """A number between two, or less than `more` outside of them."""
+        """A number between two, or less than `more` outside of them.
+
+        Args:
+            lower: the lower end.
+            upper: the upper end.
+            more: a further error, at least 0.
+        """
         value = float((lower + upper) / 2)
         error = max(upper - Fraction(value), Fraction(value) - lower) + more
         return cls(value, math.nextafter(float(error), math.inf))

@@ -66,10 +66,16 @@ class Growth:
     def check(
         self, depth: int, state: Any, path: Sequence[Any] | Callable[[], Sequence[Any]]
     ) -> None:
-        """Checks that a search may go on, at some depth, at the last state of the longest path.
+        """Checks that a search may go on, at the last state of the longest path.
 
-        `path` has some states of it, for messages, or returns them. Raises InputError if the path
-        counts as endless, TooLargeError if time or memory is used up.
+        Args:
+            depth: the number of steps of the path.
+            state: its last state.
+            path: some of its states, for messages, or a function that returns them.
+
+        Raises:
+            InputError: if the path counts as endless.
+            TooLargeError: if time or memory is used up.
         """
         if _is_vast(state):
             raise InputError(
@@ -282,7 +288,12 @@ def enumerate_rewards(problem: Problem[S], dag: PointedDAG[S]) -> tuple[Fraction
     asked.ask_again()
     # A lift has states that are not the problem's.
     if dag.labels[0] == asked.initial:
-        _check_equal_states(asked, dag)
+        for v, other in met_again(asked, dag):
+            if not dag.children[v]:
+                one, two = asked.reward(dag.labels[v]), asked.reward(other)
+                # Equal sets may be added up in another order.
+                if abs(one - two) * 1_000 > one + two:
+                    raise _told_apart(asked.name, dag.labels[v], other, "rewards")
     return rewards
 
 
@@ -297,16 +308,6 @@ def _check_rounding(name: str, terminals: Sequence[S]) -> None:
                 f"{name}: the terminal states {shown(first)} and {shown(x)} differ by rounding "
                 "alone, but count as two: let states hold whole numbers, or round(x, 9)"
             )
-
-
-def _check_equal_states(asked: AskedProblem[S], dag: PointedDAG[S]) -> None:
-    """Compares the rewards of listed states with those of equal ones that random walks meet."""
-    for v, other in met_again(asked, dag):
-        if not dag.children[v]:
-            one, two = asked.reward(dag.labels[v]), asked.reward(other)
-            # Equal sets may be added up in another order.
-            if abs(one - two) * 1_000 > one + two:
-                raise _told_apart(asked.name, dag.labels[v], other, "rewards")
 
 
 def met_again(asked: AskedProblem[S], dag: PointedDAG[S]) -> Iterator[tuple[int, S]]:

@@ -42,9 +42,15 @@ def split(problem: object, parts: int) -> tuple[Any, ...]:
 
 
 def restrict(problem: Any, parts: int, kept: Collection[int]) -> Any:
-    """The problem whose reward is the product of some of the parts of `split`, by their numbers.
+    """The problem whose reward is the product of some of the parts of `split`.
 
-    Raises InputError as `split` does, or if no part is kept, or a part does not exist.
+    Args:
+        problem: the problem.
+        parts: the number of parts.
+        kept: the numbers of those that are kept, at least one.
+
+    Raises:
+        InputError: as `split` does, or if no part is kept, or a part does not exist.
     """
     _parts(problem, parts)
     chosen = check_list(type(problem).__name__, "the parts kept", kept)
@@ -66,8 +72,14 @@ def restrict(problem: Any, parts: int, kept: Collection[int]) -> Any:
 def check_product(problem: Any, parts: int, max_states: int) -> None:
     """Checks that the rewards of the parts multiply to one in proportion to the whole reward.
 
-    All terminal states are compared; of more than `max_states` states, the ends of random walks.
-    Raises InputError as `split` does, or if the product is no multiple of the reward.
+    Args:
+        problem: the problem.
+        parts: the number of parts.
+        max_states: up to so many states, all terminal ones are compared; of more, the ends of
+            random walks.
+
+    Raises:
+        InputError: as `split` does, or if the product is no multiple of the reward.
     """
     whole, *others = (AskedProblem[Any](each) for each in (problem, *split(problem, parts)))
     try:

@@ -33,15 +33,13 @@ class Graph(NamedTuple):
 
 
 def graph(edges: Iterable[Edge]) -> Graph:
-    """The graph with these edges, turned and sorted; InputError unless they are number pairs."""
-    pairs = [_pair(edge) for edge in check_list("graph", "edges", edges)]
-    return Graph(tuple(sorted((min(pair), max(pair)) for pair in pairs)))
-
-
-def _pair(edge: object) -> Edge:
-    if isinstance(edge, tuple | list) and len(edge) == 2 and all(type(i) is int for i in edge):
-        return edge[0], edge[1]
-    raise InputError(f"the edge {shown(edge)} must be a pair of node numbers")
+    """The graph with these edges, turned and sorted, each once; refuses what is no such pair."""
+    pairs = []
+    for edge in check_list("graph", "edges", edges):
+        if not isinstance(edge, tuple | list) or [*map(type, edge)] != [int, int]:
+            raise InputError(f"the edge {shown(edge)} must be a pair of node numbers")
+        pairs.append(edge)
+    return Graph(tuple(sorted({(min(pair), max(pair)) for pair in pairs})))
 
 
 def added_edge(parent: Graph, child: Graph) -> Edge:
@@ -71,9 +69,14 @@ class EdgeAddition(Listed[Graph]):
         check_fields(self, stored=True)
         if not self.inner or not self.terminals:
             raise InputError("EdgeAddition needs at least one inner and one terminal state")
-        states = (*self.inner, *self.terminals)
+        states, nodes = (*self.inner, *self.terminals), len(self.features)
         for state in states:
-            _check_graph(state, len(self.features))
+            if state != graph(state.edges) or not all(0 <= i < j < nodes for i, j in state.edges):
+                raise InputError(
+                    f"the edges of [{state}] must be (i, j) with 0 <= i < j < {nodes}, the number "
+                    "of nodes, distinct and in increasing order: build it with "
+                    "reference.problems.graphs.graph"
+                )
         if len(set(states)) < len(states):
             twice = next(state for state in states if states.count(state) > 1)
             raise InputError(f"the state [{twice}] is listed twice: list each state once")
@@ -84,10 +87,6 @@ class EdgeAddition(Listed[Graph]):
             )
         for terminal, value in zip(self.terminals, self.rewards, strict=True):
             positive_reward(value, terminal)
-        self._check_steps()
-
-    def _check_steps(self) -> None:
-        """Checks that `s_o` is the only source, `terminals` the sinks, and all is reached."""
         for terminal in self.terminals:
             if self._children[terminal]:
                 raise InputError(
@@ -121,6 +120,13 @@ class EdgeAddition(Listed[Graph]):
         """Two terminals after the last inner state `p`: `q_1 = p + first`, `q_2 = p + second`.
 
         All features are equal, as in fig:graphssg. `R(q_1) = t` and `R(q_2) = 1 - t`.
+
+        Args:
+            nodes: the number of nodes.
+            inner: the states, of which the first is `s_o` and the last p.
+            first: the edge of `q_1`.
+            second: the edge of `q_2`.
+            t: a probability between 0 and 1.
         """
         states = check_list("EdgeAddition.fork", "inner", inner)
         if not states or not isinstance(states[-1], Graph):
@@ -184,8 +190,13 @@ class EdgeAddition(Listed[Graph]):
         """Two cycles of `size` nodes, which all look alike, and one of sixteen chords.
 
         Eight chords join the cycles and share the reward t, eight do not and share 1 - t. Colour
-        refinement of any depth chooses uniformly, with TV |t - 1/2|. If `grown`, the one path adds
-        all edges of the cycles, not the last four alone, whose ends the chords join.
+        refinement of any depth chooses uniformly, with TV |t - 1/2|.
+
+        Args:
+            size: the nodes of each cycle, at least 6.
+            t: a probability between 0 and 1.
+            grown: whether the one path adds all edges of the cycles, not the last four alone, whose
+                ends the chords join.
         """
         check_integer("EdgeAddition.cycles", "size", size, 6)
         gaps = [(i, i + 1) for i in (0, size, size // 2, size + size // 2)]
@@ -258,18 +269,3 @@ class EdgeAddition(Listed[Graph]):
 def _graphs(*texts: str) -> tuple[Graph, ...]:
     """Graphs on at most ten nodes, from text such as "01 23"."""
     return tuple(graph((int(pair[0]), int(pair[1])) for pair in text.split()) for text in texts)
-
-
-def _check_graph(state: Graph, nodes: int) -> None:
-    for edge in check_list("EdgeAddition", f"the edges of {shown(state)}", state.edges):
-        _pair(edge)
-        if not 0 <= edge[0] < edge[1] < nodes:
-            raise InputError(
-                f"the edge {shown(edge)} of [{state}] must be (i, j) with 0 <= i < j < {nodes}, "
-                "the number of nodes"
-            )
-    if list(state.edges) != sorted(set(state.edges)):
-        raise InputError(
-            f"the edges of [{state}] must be distinct and in increasing order, so that equal "
-            "graphs are equal states: build it with reference.problems.graphs.graph"
-        )

@@ -103,9 +103,9 @@ class Ising(OneByOne):
         return cls.random(3)
 
     @classmethod
-    def paper(cls, spins: int = 36, order: Order = "any", seed: int = 0) -> Self:
+    def paper(cls, spins: int = 36) -> Self:
         """36 or 64 spins."""
-        return cls.random(spins, order, seed)
+        return cls.random(spins)
 
     @property
     def spins(self) -> int:

@@ -45,6 +45,11 @@ class Lines(Listed[str]):
 
         Here `k_j` is uniform on 1..N and `w` uniform on the simplex. Rewards are rounded to 24
         bits, so that they are exact rationals and exact float32 numbers at once.
+
+        Args:
+            length: N.
+            step: M.
+            seed: seed of the mixture.
         """
         check_integer("Lines", "the length N", length, 1)
         rng = seeded_arrays("Lines.laplaces", seed)
@@ -66,15 +71,16 @@ class Lines(Listed[str]):
 
     @classmethod
     def sparse(cls, length: int = 25, step: int = 2, peaks: tuple[int, ...] = PEAKS) -> Self:
-        """The sparse target (fig:linesmodels): 1 at the peaks `q_i`, by i, and 1/1000 elsewhere."""
+        """The sparse target (fig:linesmodels): 1 at the peaks `q_i`, and 1/1000 elsewhere.
+
+        Args:
+            length: N.
+            step: M.
+            peaks: the numbers i of the peaks.
+        """
         check_integer("Lines", "the length N", length, 1)
         for peak in check_list("Lines.sparse", "peaks", peaks):
-            check_integer("Lines.sparse", "a peak", peak, 0)
-            if not 0 <= peak <= length:
-                raise InputError(
-                    f"the peak {peak} lies outside 0..{length}: choose a length of at least "
-                    f"{max(peaks)}, or other peaks"
-                )
+            check_integer("Lines.sparse", "a peak", peak, 0, most=length)
         return cls(
             tuple(Fraction(1) if i in peaks else Fraction(1, 1000) for i in range(length + 1)), step
         )

@@ -87,7 +87,14 @@ class Phylogeny(Summed):
 
     @classmethod
     def random(cls, taxa: int = 6, sites: int = 30, cost: float = 1.0, seed: int = 0) -> Self:
-        """Sequences that evolved: lineages split, and redraw a twentieth of their sites."""
+        """Sequences that evolved: lineages split, and redraw a twentieth of their sites.
+
+        Args:
+            taxa: the number of sequences, at most 30.
+            sites: their length.
+            cost: the log weight that a change costs.
+            seed: seed of the sequences.
+        """
         check_integer("Phylogeny.random", "taxa", taxa, 2, most=MAX_TAXA)
         check_integer("Phylogeny.random", "sites", sites, 1, most=100_000)
         rng = seeded_arrays("Phylogeny.random", seed)
@@ -199,9 +206,6 @@ class Phylogeny(Summed):
         """The changes that no tree does without: the letters of each column, less one."""
         return sum(times * (reduce(or_, column).bit_count() - 1) for column, times in self.patterns)
 
-    def _leaf(self, leaf: int) -> Ancestor:
-        return Ancestor(tuple(column[leaf] for column, _ in self.patterns), 0)
-
     def _joined(self, left: Ancestor, right: Ancestor) -> Ancestor:
         """Fitch's rule: the letters that both may have; if there are none, those of either."""
         letters, changes = [], left.changes + right.changes
@@ -212,7 +216,7 @@ class Phylogeny(Summed):
 
     def _ancestor(self, tree: Tree) -> Ancestor:
         if isinstance(tree, int):
-            return self._leaf(tree)
+            return Ancestor(tuple(column[tree] for column, _ in self.patterns), 0)
         return self._joined(*map(self._ancestor, tree))
 
     @cached_property
@@ -229,7 +233,7 @@ class Phylogeny(Summed):
             count: dict[Ancestor, int] = defaultdict(int)
             split: _Splits = defaultdict(list)
             if not rest:
-                count[self._leaf(leaves.bit_length() - 1)] = 1
+                count[self._ancestor(leaves.bit_length() - 1)] = 1
             right = rest
             while right:
                 pairs = [*product(counts[leaves ^ right].items(), counts[right].items())]

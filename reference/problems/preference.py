@@ -76,7 +76,12 @@ class Preference(PlaceByPlace[Weights]):
                         f"Preference: difference {k} has the entry {shown(entry)}, but features "
                         "are 0 or 1, so their difference is -1, 0 or 1"
                     )
-        _check_score(self.bound, self.dimension)
+        if self.bound * self.dimension > MAX_SCORE:
+            raise InputError(
+                f"Preference: scores reach m d = {self.bound * self.dimension}, where "
+                f"sigmoid(-{MAX_SCORE}) is the least that float32 holds in full precision: lower "
+                "the bound or the dimension"
+            )
 
     @classmethod
     def random(
@@ -104,7 +109,6 @@ class Preference(PlaceByPlace[Weights]):
         check_integer("Preference.random", "dimension", dimension, 1)
         check_integer("Preference.random", "bound", bound, 1)
         check_seed("Preference.random", seed)
-        _check_score(bound, dimension)
         rng = Random(seed)
         hidden = [rng.randint(-bound, bound) for _ in range(dimension)]
         rows: list[tuple[int, ...]] = []
@@ -124,9 +128,9 @@ class Preference(PlaceByPlace[Weights]):
         return cls.random(5, dimension=2, bound=1, order="any")
 
     @classmethod
-    def paper(cls, comparisons: int = 50, order: Order = "fixed", seed: int = 0) -> Self:
+    def paper(cls, comparisons: int = 50) -> Self:
         """`d = 8`, `m = 4`: 43,046,721 terminal states; 50, 100 or 150 comparisons."""
-        return cls.random(comparisons, dimension=8, bound=4, order=order, seed=seed)
+        return cls.random(comparisons)
 
     @property
     def dimension(self) -> int:
@@ -263,15 +267,6 @@ class _Blocks:
     def totals(self) -> npt.NDArray[np.float64]:
         """The sum of the weights of each block."""
         return np.array([self.weights(block).sum() for block in range(len(self.heads))])
-
-
-def _check_score(bound: int, dimension: int) -> None:
-    """Checks that the likelihood of every score `w . x`, at most `m d`, is a normal float32."""
-    if bound * dimension > MAX_SCORE:
-        raise InputError(
-            f"Preference: scores reach m d = {bound * dimension}, where sigmoid(-{MAX_SCORE}) is "
-            "the least that float32 holds in full precision: lower the bound or the dimension"
-        )
 
 
 def _box(dimension: int, bound: int) -> npt.NDArray[np.int64]:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from numbers import Real
 from sys import float_info
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from reference.contract.errors import (
     InputError,
@@ -86,12 +86,6 @@ class Sequences(Strings):
         return self.alphabet
 
 
-def _is_finite(value: Any) -> bool:
-    # An integer may be too large for a float.
-    is_number = isinstance(value, Real)
-    return is_number and bool(abs(value) <= float_info.max)
-
-
 @dataclass(frozen=True, eq=False)
 class SyntheticSequences(Sequences, Summed):
     """Synthetic design: `log R(s) = sum_i u(i) v(s_i)` with utilities `u, v >= 0`.
@@ -113,7 +107,9 @@ class SyntheticSequences(Sequences, Summed):
             ("v", self.v, len(self.alphabet), "letter"),
         ):
             entries = check_sequence("SyntheticSequences", name, values)
-            if len(entries) != size or not all(map(_is_finite, entries)):
+            are_numbers = len(entries) == size and all(isinstance(x, Real) for x in entries)
+            # An integer may be too large for a float.
+            if not are_numbers or not all(abs(x) <= float_info.max for x in entries):
                 raise InputError(
                     f"SyntheticSequences: {name} has {len(entries)} values {shown(entries)}, but "
                     f"must be {size} finite numbers, one per {each}"
@@ -170,9 +166,9 @@ class SyntheticSequences(Sequences, Summed):
         return cls.random(3, 2, "prepend-append")
 
     @classmethod
-    def paper(cls, length: int = 8, build: Build = "append", seed: int = 0) -> Self:
+    def paper(cls, length: int = 8) -> Self:
         """Six letters; lengths 8, 16 and 32."""
-        return cls.random(length, 6, build, seed)
+        return cls.random(length)
 
     @cached_property
     def terms(self) -> tuple[tuple[Fraction, ...], ...]:
@@ -221,16 +217,11 @@ class SyntheticSequences(Sequences, Summed):
     def sample(self, count: int, seed: int) -> list[str]:
         """Independent samples of the target: letter by letter, or a term of the sum first."""
         rng, count = seeded(seed), check_count(count)
+        rows = [[*zip(self.alphabet, row, strict=True)] for row in self.terms]
         if self.form == "product":
-            rows = [FiniteLaw.of(dict(zip(self.alphabet, row, strict=True))) for row in self.terms]
-            return ["".join(row.draw(rng) for row in rows) for _ in range(count)]
-        law = FiniteLaw.of(
-            {
-                (i, a): term
-                for i, row in enumerate(self.terms)
-                for a, term in zip(self.alphabet, row, strict=True)
-            }
-        )
+            laws = [FiniteLaw.of(dict(row)) for row in rows]
+            return ["".join(law.draw(rng) for law in laws) for _ in range(count)]
+        law = FiniteLaw.of({(i, a): term for i, row in enumerate(rows) for a, term in row})
         words = []
         for _ in range(count):
             word = rng.choices(self.alphabet, k=self.length)

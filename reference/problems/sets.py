@@ -78,9 +78,9 @@ class Sets(Summed):
         return cls.random(5, 3)
 
     @classmethod
-    def paper(cls, size: int = 16, form: RewardForm = "product", seed: int = 0) -> Self:
+    def paper(cls, size: int = 16) -> Self:
         """Sets out of 64 items; the paper's text has the sizes 16 and 32, its table 16 and 24."""
-        return cls.random(64, size, form, seed)
+        return cls.random(64, size)
 
     @property
     def initial(self) -> Items:
@@ -164,16 +164,17 @@ class Sets(Summed):
         Items are decided from last to first: the probability that item i is among k items of the
         first i + 1 is the share of such sets in their `Z`.
         """
-        rng = seeded(seed)
-        if self.form == "sum":
-            first = FiniteLaw.of(dict(enumerate(self.weights)))
-            # R is a sum over items: one item by weight, the others uniformly.
-            return [self._around(first.draw(rng), rng) for _ in range(check_count(count))]
-        return [self._by_item(rng) for _ in range(check_count(count))]
-
-    def _around(self, item: int, rng: Random) -> Items:
-        others = [i for i in range(len(self.weights)) if i != item]
-        return Items(tuple(sorted((item, *rng.sample(others, self.size - 1)))))
+        rng, count = seeded(seed), check_count(count)
+        if self.form == "product":
+            return [self._by_item(rng) for _ in range(count)]
+        # R is a sum over items: one item by weight, the others uniformly.
+        samples, law = [], FiniteLaw.of(dict(enumerate(self.weights)))
+        for _ in range(count):
+            first = law.draw(rng)
+            others = [i for i in range(len(self.weights)) if i != first]
+            members = sorted((first, *rng.sample(others, self.size - 1)))
+            samples.append(Items(tuple(members)))
+        return samples
 
     def _by_item(self, rng: Random) -> Items:
         members, k = [], self.size
@@ -205,9 +206,7 @@ class Sets(Summed):
         return [w for i, w in enumerate(self.weights) if i not in items]
 
 
-def elementary_symmetric(
-    values: "list[Fraction] | tuple[Fraction, ...]", degree: int
-) -> list[Fraction]:
+def elementary_symmetric(values: Sequence[Fraction], degree: int) -> list[Fraction]:
     """`e_0, ..., e_degree` of the values: `e_k` sums the products of all subsets of size k."""
     sums = [Fraction(1)] + [Fraction(0)] * degree
     for value in values:

@@ -32,8 +32,35 @@ class TableSequences(Sequences, Listed[str]):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_scores(self.scores, self.alphabet, self.length)
+        self._check_scores()
         check_integer("TableSequences", "the exponent", self.exponent, 1, most=1_000)
+
+    def _check_scores(self) -> None:
+        """Checks that scores are float32, one per string, finite, and not all equal."""
+        scores, rows = self.scores, len(self.alphabet) ** self.length
+        if not isinstance(scores, np.ndarray) or scores.dtype != np.float32:
+            dtype = getattr(scores, "dtype", type(scores).__name__)
+            raise InputError(
+                f"the table's scores have dtype {dtype}, but must be float32: convert them with "
+                "astype('float32')"
+            )
+        if scores.shape != (rows,):
+            raise InputError(
+                f"the table's scores have shape {scores.shape}, but {self.length} letters of the "
+                f"alphabet {shown(self.alphabet)} need ({rows},): give one score per string, in "
+                "the order of its digits"
+            )
+        if not np.isfinite(scores).all():
+            row = int(np.flatnonzero(~np.isfinite(scores))[0])
+            raise InputError(
+                f"the table's score number {row} is {scores[row]}, but all must be finite: remove "
+                "or replace it"
+            )
+        if scores.min() == scores.max():
+            raise InputError(
+                f"the table's scores are all {scores[0]}, so they cannot be scaled to [0, 1]: "
+                "check the table"
+            )
 
     @classmethod
     def load(cls, path: Path, build: Build = "prepend-append", exponent: int = 3) -> Self:
@@ -139,31 +166,3 @@ class _Strings(Sequence[str]):
     def __getitem__(self, number: Any) -> Any:
         digits = np.unravel_index(number, (len(self.table.alphabet),) * self.table.length)
         return "".join(self.table.alphabet[digit] for digit in digits)
-
-
-def check_scores(scores: npt.NDArray[np.float32], alphabet: str, length: int) -> None:
-    """Checks that scores are float32, one per string, finite, not all equal; raises InputError."""
-    if not isinstance(scores, np.ndarray) or scores.dtype != np.float32:
-        dtype = getattr(scores, "dtype", type(scores).__name__)
-        raise InputError(
-            f"the table's scores have dtype {dtype}, but must be float32: convert them with "
-            "astype('float32')"
-        )
-    rows = len(alphabet) ** length
-    if scores.shape != (rows,):
-        raise InputError(
-            f"the table's scores have shape {scores.shape}, but {length} letters of the alphabet "
-            f"{shown(alphabet)} need ({rows},): give one score per string, in the order of its "
-            "digits"
-        )
-    if not np.isfinite(scores).all():
-        row = int(np.flatnonzero(~np.isfinite(scores))[0])
-        raise InputError(
-            f"the table's score number {row} is {scores[row]}, but all must be finite: remove or "
-            "replace it"
-        )
-    if scores.min() == scores.max():
-        raise InputError(
-            f"the table's scores are all {scores[0]}, so they cannot be scaled to [0, 1]: check "
-            "the table"
-        )

@@ -161,7 +161,7 @@ def test_samples_at_the_papers_size_have_the_means_of_quadrature() -> None:
 
 def test_instances_are_those_of_their_seed_and_in_float32() -> None:
     problem = Ising.paper(36)
-    assert Ising.paper(36) == problem != Ising.paper(36, seed=1)
+    assert Ising.paper(36) == problem != Ising.random(36, seed=1)
     assert all(Fraction(float(np.float32(float(a)))) == a for a in problem.fields)
 
 

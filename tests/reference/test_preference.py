@@ -56,7 +56,7 @@ def test_fewer_comparisons_are_a_prefix_of_more() -> None:
     for comparisons in (50, 100):
         assert Preference.paper(comparisons).differences == longest.differences[:comparisons]
     assert all(any(row) for row in longest.differences)
-    assert Preference.paper(150, seed=1) != longest
+    assert Preference.random(150, seed=1) != longest
 
 
 @pytest.mark.parametrize("block", [5, 25, 10_000])

@@ -266,7 +266,7 @@ def test_modes_of_sixteen_bits_are_at_most_twenty_five() -> None:
     modes = BitSequences.paper(16).modes
     assert len(modes) == len(set(modes)) <= 25
     assert all(len(mode) == 16 for mode in modes)
-    assert BitSequences.paper(16) == BitSequences.paper(16) != BitSequences.paper(16, seed=1)
+    assert BitSequences.paper(16) == BitSequences.paper(16) != BitSequences.random(16, seed=1)
 
 
 @pytest.mark.catches(
