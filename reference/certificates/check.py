@@ -5,10 +5,11 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from reference.certificates.format import Header, Inner, MalformedError, Row, open_certificate
 from reference.contract.errors import InputError
@@ -93,18 +94,14 @@ def check_certificate(path: Path | str) -> Verdict:
     accept nothing false. Memory grows with the width of the graph. Raises InputError if there is no
     such file.
     """
-
-    def check() -> None:
-        with open_certificate(path) as (header, rows):
-            check_rows(header, rows)
-
-    return verdict_of(check)
+    return verdict_of(open_certificate(path), check_rows)
 
 
-def verdict_of(check: Callable[[], None]) -> Verdict:
-    """The verdict of a check that raises `MalformedError` or `RefusedError`."""
+def verdict_of(opened: AbstractContextManager[Any], check: Callable[..., None]) -> Verdict:
+    """The verdict of a check on what an opened file holds; it raises `RefusedError` if wrong."""
     try:
-        check()
+        with opened as content:
+            check(*content)
     except MalformedError as error:
         return Verdict("malformed", str(error))
     except RefusedError as error:
@@ -168,20 +165,16 @@ class _Rounded:
         self.one: Number = (scale, scale)
 
     def plus(self, x: Number, y: Number) -> Number:
-        """`x + y`."""
         return x[0] + y[0], x[1] + y[1]
 
     def times(self, x: Number, w: int, d: int) -> Number:
-        """`x w / d`, rounded outward."""
         return x[0] * w // d, -(-x[1] * w // d)
 
     def gap(self, x: Number, total: int, r: int) -> Number:
-        """`|x total - r|`."""
         low, high = x[0] * total - r * self._scale, x[1] * total - r * self._scale
         return max(low, -high, 0), max(abs(low), abs(high))
 
     def bounds(self, x: Number) -> tuple[int, int, int]:
-        """`(low, high, d)`: x lies between `low / d` and `high / d`."""
         return x[0], x[1], self._scale
 
 

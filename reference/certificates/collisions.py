@@ -114,13 +114,6 @@ def divergences(share: Floats, target: Floats) -> Floats:
     return sizes
 
 
-class Parts(NamedTuple):
-    """The samples that choose the sets, as counts of each value, and the others, as they came."""
-
-    choosing: Counts
-    places: npt.NDArray[np.intp]
-
-
 class _Plan(NamedTuple):
     """Choices made before any sample is seen, for samples of the target itself.
 
@@ -133,9 +126,12 @@ class _Plan(NamedTuple):
     bound: float
     standing_out: float = math.inf
 
-    def weights(self, target: Floats) -> Floats:
-        """The weights `a` of values."""
-        return _weights(target, self.rate)
+
+class Parts(NamedTuple):
+    """The samples that choose the sets, as counts of each value, and the others, as they came."""
+
+    choosing: Counts
+    places: npt.NDArray[np.intp]
 
 
 def split(places: npt.NDArray[np.intp], values: int) -> Parts:
@@ -164,7 +160,7 @@ def collision_bound(parts: Parts, target: Floats, level: float) -> float:
     light = upper_probability(int(counted[rare].sum()), steps, log) + float(target[rare].sum())
     rest = 0.0
     if common.any():
-        weights = np.where(common, plan.weights(target), 0.0)
+        weights = np.where(common, _weights(target, plan.rate), 0.0)
         mean = _mean_product(parts.places, target, weights, log)
         inside = target[common], weights[common], np.ones(int(common.sum()))
         rest = _distance(*inside, mean, plan.rate, steps, log)

@@ -131,23 +131,15 @@ def law_of(
     if isinstance(law, Mapping):
         return ListedLaw(law)
     if law != UNIFORM:
-        return ListedLaw(read_weights(Path(law), header))
+        return ListedLaw(_read_weights(Path(law), header))
     if support is None:
         raise InputError("the law is uniform, but over which values? Give --support FILE")
     if isinstance(support, str | Path):
-        return uniform_on(Path(support), header)
+        named, _, rows = _rows(Path(support), header, ("value",))
+        made = ListedLaw.uniform([row[0] for _, row in rows])
+        made.heading = named[0] if named else None
+        return made
     return ListedLaw.uniform(check_list("the target", "support", support))
-
-
-def uniform_on(path: Path, header: bool | None = None) -> ListedLaw:
-    """The uniform law on the values in a file, one a line.
-
-    Raises InputError if it cannot be read, or a line has more than one.
-    """
-    named, _, rows = _rows(path, header, ("value",))
-    law = ListedLaw.uniform([row[0] for _, row in rows])
-    law.heading = named[0] if named else None
-    return law
 
 
 def from_logs(logs: Mapping[Hashable, Any]) -> dict[Hashable, Fraction]:
@@ -173,12 +165,11 @@ def from_logs(logs: Mapping[Hashable, Any]) -> dict[Hashable, Fraction]:
     return {value: weights.get(value, Fraction(0)) for value in logs}
 
 
-def read_weights(path: Path, header: bool | None = None) -> Mapping[Hashable, Fraction]:
+def _read_weights(path: Path, header: bool | None) -> Mapping[Hashable, Fraction]:
     """The weights in a file with a value and its weight in each line, by value.
 
     The columns are `value`, or another of `VALUES`, and `weight` or `log_weight`, in nats. No names
-    are needed for weights. Raises InputError if it cannot be read, a value is repeated, or a weight
-    is neither a decimal number nor a fraction.
+    are needed for weights.
     """
     _, names, rows = _rows(path, header, ("value", "weight"), ("value", "log_weight"))
     other = "log_weight" if "log_weight" in names else "weight"

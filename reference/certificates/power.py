@@ -84,14 +84,23 @@ def power_of(
     target = np.append(law, 0.0)
     floor = _smallest(lambda size: noise_floor(size, target, level / 2) <= distance)
     passes, simulated = floor, floor is not None and floor <= SIMULATED
-    certified = partial(_certified, random, target, level, distance)
-    while passes is not None and simulated and not _mostly(certified, passes):
+
+    def certifies(size: int) -> bool:
+        places = random.choice(len(target), size=size, p=target / target.sum())
+        return bound_from_above(places, target, level / 2)[0] <= distance
+
+    def shows_another(chances: Floats, size: int) -> bool:
+        sizes = np.diff([0, *cuts(size), size])
+        pieces = [random.multinomial(k, chances / chances.sum()) for k in sizes]
+        return bound_by_events(pieces, target, level / 2) > 0
+
+    while passes is not None and simulated and not _mostly(certifies, passes):
         passes = round(passes * 10 ** (1 / STEPS))
         simulated = passes <= SIMULATED
     wrong = _wrong_laws(law, distance) if given is None else {"of the wrong law given": given}
     shows = {}
     for kind, chances in wrong.items():
-        exposed = partial(_exposed, random, np.append(chances, 0.0), target, level)
+        exposed = partial(shows_another, np.append(chances, 0.0))
         shows[kind] = float(abs(chances - law).sum()) / 2, _smallest(partial(_mostly, exposed))
     return Power(distance, level, passes, simulated, shows)
 
@@ -138,16 +147,3 @@ def _mostly(succeeds: Callable[[int], bool], size: int) -> bool:
         if failed > RUNS - NEEDED:
             return False
     return True
-
-
-def _certified(random: Any, target: Floats, level: float, distance: float, size: int) -> bool:
-    """True if samples of the target are certified to be within a distance."""
-    places = random.choice(len(target), size=size, p=target / target.sum())
-    return bound_from_above(places, target, level / 2)[0] <= distance
-
-
-def _exposed(random: Any, chances: Floats, target: Floats, level: float, size: int) -> bool:
-    """True if samples of another law show that it is another."""
-    sizes = np.diff([0, *cuts(size), size])
-    pieces = [random.multinomial(k, chances / chances.sum()) for k in sizes]
-    return bound_by_events(pieces, target, level / 2) > 0

@@ -57,16 +57,15 @@ def confirm_problem(path: Path | str, problem: Problem[Any], max_nodes: int = MA
     dag = enumerate_dag(problem, max_nodes)
     states, rewards = states_by_label(dag), enumerate_rewards(problem, dag)
 
-    def compare() -> None:
-        with open_certificate(path) as (header, rows):
-            below = _project(header, rows, dag, states, rewards)
+    def compare(header: Header, rows: Iterator[Row]) -> None:
+        below = _project(header, rows, dag, states, rewards)
         # A second pass, as children come later in the file than the rows that name them.
         with open_certificate(path) as (_, rows):
             for node, row in enumerate(rows):
                 if isinstance(row, Inner):
                     _compare_children(node, row, dag, below)
 
-    return verdict_of(compare)
+    return verdict_of(open_certificate(path), compare)
 
 
 def states_by_label(dag: PointedDAG[Any]) -> dict[str, int]:

@@ -134,15 +134,11 @@ def check_bare(path: Path | str) -> Verdict:
     one that is accepted, and TV is below its claim, has probability at most its level, if the
     samples are independent draws of one sampler. Raises InputError if there is no such file.
     """
-
-    def check() -> None:
-        with open_bare(path) as (header, values, samples):
-            _check(header, [value.weight for value in values], list(samples))
-
-    return verdict_of(check)
+    return verdict_of(open_bare(path), _check)
 
 
-def _check(h: BareHeader, weights: Sequence[int], samples: Sequence[int]) -> None:
+def _check(h: BareHeader, values: Sequence[Value], drawn: Iterable[int]) -> None:
+    weights, samples = [value.weight for value in values], list(drawn)
     if min(h.scale, h.level_num, h.level_den, h.tv_den) <= 0 or h.tv_low < 0:
         raise RefusedError("the scale, the level and denominators must be positive, TV at least 0")
     if min(weights, default=0) < 0 or not any(weights):

@@ -180,12 +180,7 @@ def check_samples(path: Path | str) -> Verdict:
     independent draws of a sampler that has these `p_F`, and a `p_B` of mass one. Raises InputError
     if there is no such file.
     """
-
-    def check() -> None:
-        with open_samples(path) as (header, samples):
-            _check(header, samples)
-
-    return verdict_of(check)
+    return verdict_of(open_samples(path), _check)
 
 
 def _check(h: SamplesHeader, samples: Iterable[Sample]) -> None:
