@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pdai.experiments.floors import target_of
-from pdai.experiments.minimisers import LOSSES, Landscape, LossName, minimum, proved_box
+from pdai.experiments.minimisers import LOSSES, LossName, TiedLoss, minimum, proved_box
 from pdai.experiments.nearest import nearest
 from reference.dag import PointedDAG, pointed_dag
 from reference.expressivity.aliasing import TiedPolicies
@@ -89,7 +89,7 @@ def test_the_score_vanishes_at_averages_that_are_weighted_by_visits(scope: Scope
     tied_rows = 0
     for dag in scope.over(all_small_dags()):
         tied, target = by_count(dag), random_law(len(dag.terminals), rng)
-        weights = Landscape(tied, target, "likelihood").averages()
+        weights = TiedLoss(tied, target, "likelihood").averages()
         assert set(score(tied, target, weights)) == {0}
         tied_rows += tied.count < len(dag.edges)
     assert tied_rows > 100
@@ -103,21 +103,21 @@ def test_plain_averages_are_no_maximum_and_likelihood_is_not_the_nearest() -> No
     target = [Fraction(n, 80) for n in (4, 16, 36, 24)]
     named = dict(zip("xyvw", target, strict=True))
     target = [named[str(PAIR.labels[x])] for x in PAIR.terminals]
-    weights = Landscape(tied, target, "likelihood").averages()
+    weights = TiedLoss(tied, target, "likelihood").averages()
     assert weights == (Fraction(1, 4), Fraction(3, 4), HALF, HALF)
     plain = (Fraction(1, 4), Fraction(3, 4), Fraction(2, 5), Fraction(3, 5))
     assert score(tied, target, weights) == [0] * 4
     assert score(tied, target, plain) != [0] * 4
     # Of strings, a policy that a search finds is nearer than that of likelihood.
     tied, target = strings(1)
-    optimum = minimum(Landscape(tied, target, "likelihood"))
+    optimum = minimum(TiedLoss(tied, target, "likelihood"))
     assert nearest(tied, target, 2).distance < optimum.distance.lower - Fraction(1, 50)
 
 
 @pytest.mark.claim("price-of-likelihood")
 def test_the_maximum_with_masks_is_one_and_the_tv_is_that_of_rationals() -> None:
     tied, target = blocks()
-    landscape = Landscape(tied, target, "likelihood")
+    landscape = TiedLoss(tied, target, "likelihood")
     assert not landscape.is_closed
     made, rng = minimum(landscape), np.random.default_rng(0)
     assert made.proved
@@ -127,7 +127,7 @@ def test_the_maximum_with_masks_is_one_and_the_tv_is_that_of_rationals() -> None
         again = landscape.search(rng.normal(size=tied.count))
         assert again == pytest.approx(made.logits, abs=1e-6)
     tied, target = strings(2)
-    landscape = Landscape(tied, target, "likelihood")
+    landscape = TiedLoss(tied, target, "likelihood")
     exact = total_variation(target, marginal(tied.policy(landscape.averages())))
     lower, upper = minimum(landscape).distance
     assert lower <= exact <= upper < lower + Fraction(1, 2**90)
@@ -173,7 +173,7 @@ def test_on_policy_log_z_changes_no_gradient(scope: Scope) -> None:
 def test_derivatives_are_those_by_differences(loss: LossName) -> None:
     rng = np.random.default_rng(0)
     for tied, target in (strings(1), blocks()):
-        landscape = Landscape(tied, target, loss)
+        landscape = TiedLoss(tied, target, loss)
         at, step = rng.normal(size=tied.count), rng.normal(size=tied.count)
         ends = at + 1e-5 * step, at - 1e-5 * step
         rise = (landscape.value(ends[0]) - landscape.value(ends[1])) / 2e-5
@@ -183,7 +183,7 @@ def test_derivatives_are_those_by_differences(loss: LossName) -> None:
     # On a tree the reverse KL of trajectories is that of the terminal law.
     if loss == "on policy":
         tied, target = strings(1)
-        landscape = Landscape(tied, target, loss)
+        landscape = TiedLoss(tied, target, loss)
         at = rng.normal(size=tied.count)
         law = landscape.law(at)
         expected = float(np.sum(law * np.log(law / np.array(target, float))))
@@ -193,7 +193,7 @@ def test_derivatives_are_those_by_differences(loss: LossName) -> None:
 @pytest.mark.claim("price-of-balance")
 def test_three_losses_have_three_minima_and_one_if_the_target_is_in_the_class() -> None:
     tied, target = strings(1)
-    minima = [minimum(Landscape(tied, target, loss)) for loss in LOSSES]
+    minima = [minimum(TiedLoss(tied, target, loss)) for loss in LOSSES]
     assert all(made.proved for made in minima)
     for made in minima:
         assert made.distance.upper - made.distance.lower < Fraction(1, 2**30)
@@ -201,7 +201,7 @@ def test_three_losses_have_three_minima_and_one_if_the_target_is_in_the_class() 
     assert all(one.upper < other.lower for one, other in pairwise(ordered))
     own = list(marginal(tied.policy([Fraction(c % 3 + 1) for c in range(tied.count)])))
     for loss in LOSSES:
-        made = minimum(Landscape(tied, own, loss))
+        made = minimum(TiedLoss(tied, own, loss))
         assert made.proved
         assert made.distance.upper < Fraction(1, 2**30)
 
@@ -211,7 +211,7 @@ def test_three_losses_have_three_minima_and_one_if_the_target_is_in_the_class() 
 def test_the_reverse_kl_of_two_equal_bits_has_two_minima_and_a_saddle() -> None:
     problem = BitSequences(("00", "11"), exponent=8)
     tied = tied_policies(problem, lambda string: end_of_string(string, 0))
-    landscape = Landscape(tied, target_of(problem, tied), "on policy")
+    landscape = TiedLoss(tied, target_of(problem, tied), "on policy")
     ones = [tied.classes[e] for e, (_, v) in enumerate(tied.dag.edges)
             if str(tied.dag.labels[v]).endswith("1")]  # fmt: skip
     with precision(128):
@@ -276,5 +276,5 @@ def test_half_of_h_and_other_visits_do_not_do_and_the_rest_may_be_negative() -> 
     seldom = ForwardPolicy(FORK, RATIONAL, [Fraction(n, 40) for n in (4, 36, 10, 30)])
     assert rows_apart(p, q, path_sums(seldom)) < apart
     tied, target = strings(1)
-    made = minimum(Landscape(tied, target, "on policy"))
+    made = minimum(TiedLoss(tied, target, "on policy"))
     assert nearest(tied, target, 2).distance < made.distance.lower

@@ -21,7 +21,7 @@ from fast.balance.loss import Loss, TrajectoryLoss
 from fast.balance.steps import Steps, evaluate
 from fast.checking.counterexamples import Counterexample, at_rows, counterexample
 from fast.checking.expected_loss import batch_loss, take
-from fast.checking.instances import Instance, all_trajectories
+from fast.checking.instances import Instance
 from fast.checking.landscape import HASTE, STATIONARY, Landscape
 from fast.checking.loss import BALANCED
 from fast.checking.search import SPURIOUS, clearest, search
@@ -219,9 +219,12 @@ def _by_descent(landscape: Landscape, case: Case) -> Finding:
 
 
 def _ends(landscape: Landscape, case: Case, starts: Floats) -> tuple[Floats, Floats]:
-    """The end of the gradient's path from each start, and true if it has vanished there."""
+    """The end of the gradient's path from each start, and true if it has vanished there.
+
+    No minimum: on policy the weights of trajectories move with it, and are not differentiated.
+    """
     graph, loss = landscape.instance, case.loss
-    everything = all_trajectories(graph)
+    everything = landscape.everything
     count = len(everything.active)
     rows = jnp.asarray(list(product(range(count), repeat=loss.least_batch)))
     key = jax.random.key(0)

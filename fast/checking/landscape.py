@@ -8,18 +8,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
-from scipy.optimize import minimize
 from scipy.special import softmax
 
 from fast.balance.loss import Loss
 from fast.checking.expected_loss import all_batches, expected_loss, learned
 from fast.checking.instances import Instance, all_trajectories
+from fast.checking.minimise import Minimiser
 from fast.checking.tabular_policy import BackwardKind, balanced_sampler
 from fast.laws.enumeration import Floats, Ints
 from fast.policies.policy import Sampler
 
-# Steps of a search, and of Newton's method, which doubles the digits at each step.
-SEARCH_STEPS, NEWTON_STEPS = 500, 8
+# Steps of Newton's method, which doubles the digits at each step.
+NEWTON_STEPS = 8
 
 # Compiler options that leave out what makes programs fast: most of the time is the compiler's.
 HASTE: dict[str, bool | int | str] = {
@@ -29,6 +29,7 @@ HASTE: dict[str, bool | int | str] = {
 
 # A search ends where no entry of the gradient is larger.
 ENDED = 1e-8
+SEARCH = {"maxiter": 500, "ftol": 0.0, "gtol": ENDED, "maxcor": 20}
 
 # Eigenvalues up to this, relative to the largest, are directions in which a loss is flat.
 FLAT = 1e-9
@@ -112,28 +113,7 @@ class Landscape:
 
     def minimum(self, start: Floats, free: Ints) -> Floats:
         """A local minimum over some entries of the vector, by a quasi-Newton method."""
-
-        def moved(entries: Floats) -> Floats:
-            vector = start.copy()
-            vector[free] = entries
-            return vector
-
-        def objective(entries: Floats) -> tuple[float, Floats]:
-            value, gradient = self.graded(moved(entries))
-            if not np.isfinite(value) or not np.isfinite(gradient).all():
-                return 1e30, np.zeros(len(free))
-            return value, gradient[free]
-
-        if not len(free):
-            return start
-        result = minimize(
-            objective,
-            start[free],
-            jac=True,
-            method="L-BFGS-B",
-            options={"maxiter": SEARCH_STEPS, "ftol": 0.0, "gtol": ENDED, "maxcor": 20},
-        )
-        return moved(result.x)
+        return Minimiser(self.graded, free, SEARCH).minimum(start)
 
     def polished(self, vector: Floats, free: Ints) -> Floats:
         """The nearby minimum to full precision, by Newton's method."""

@@ -27,16 +27,15 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from flint import arb, arb_mat
-from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from fast.checking.minimise import Minimiser, Vector
 from pdai.experiments.nearest import LARGEST_LOGIT, check_law
 from reference.contract.errors import InputError, TooLargeError
 from reference.expressivity.aliasing import TiedPolicies
 from reference.fields.balls import BALL, enclose, precision
 
-Vector = npt.NDArray[np.float64]
 # Floats while searching, balls while proving.
 Numbers = npt.NDArray[Any]
 LossName = Literal["likelihood", "on policy", "uniform"]
@@ -98,7 +97,7 @@ class _Tree(NamedTuple):
     uniform: list[Fraction]
 
 
-class Landscape:
+class TiedLoss:
     """A loss over a tied class, as a function of one logit per class, for a law on the terminals.
 
     Raises InputError if two actions of a state are of one class, or the target is no positive law,
@@ -109,7 +108,7 @@ class Landscape:
         check_law(tied, target)
         if min(target) <= 0 or not all(tied.separates(u) for u in range(len(tied.dag.labels))):
             raise InputError(
-                "Landscape: the target has a zero, or two actions of one state have the same "
+                "TiedLoss: the target has a zero, or two actions of one state have the same "
                 "class: give positive rewards, and classes that tell the actions of a state apart"
             )
         self.tied, self.target, self.loss = tied, target, loss
@@ -190,18 +189,10 @@ class Landscape:
         # Rows that are hardly visited have small slopes: logits are measured in proportion.
         scale = np.sqrt(self._to_classes(self._sums(self._floats[0]))[free])
 
-        def at(scaled: Vector) -> Vector:
-            whole[free] = scaled / scale
-            return whole
+        def graded(logits: Vector) -> tuple[float, Vector]:
+            return float(self.value(logits)), self.gradient(logits)
 
-        def slope(scaled: Vector) -> tuple[float, Vector]:
-            return float(self.value(at(scaled))), self.gradient(whole)[free] / scale
-
-        bounds = [(-LARGEST_LOGIT * unit, LARGEST_LOGIT * unit) for unit in scale]
-        ended: Any = minimize(
-            slope, whole[free] * scale, method="L-BFGS-B", jac=True, bounds=bounds, options=SEARCH
-        )
-        at(ended.x)
+        whole = Minimiser(graded, free, SEARCH, scale, LARGEST_LOGIT).minimum(whole)
         for _ in range(NEWTON if len(free) <= MAX_DENSE else 0):
             curved = self.hessian(whole)[np.ix_(free, free)]
             step = np.linalg.solve(curved, self.gradient(whole)[free])
@@ -294,7 +285,7 @@ class Landscape:
         return q, _as_balls(self._tree.uniform), np.log(q)
 
 
-def minimum(landscape: Landscape, starts: Sequence[Vector] = ()) -> Minimum:
+def minimum(landscape: TiedLoss, starts: Sequence[Vector] = ()) -> Minimum:
     """The minimum of likelihood, or the lowest one that searches end in; with its proof.
 
     Likelihood has no other minimum (claim price-of-likelihood); another loss may have a lower one
@@ -316,7 +307,7 @@ def minimum(landscape: Landscape, starts: Sequence[Vector] = ()) -> Minimum:
     return Minimum(logits, loss, distance, box is not None)
 
 
-def proved_box(landscape: Landscape, logits: Vector) -> Numbers | None:
+def proved_box(landscape: TiedLoss, logits: Vector) -> Numbers | None:
     """Balls around logits, one per class, in which exactly one minimum lies; None if not proved.
 
     To be called at a precision beyond that of floats.
@@ -405,7 +396,7 @@ def _unrolled(
                 forward.append(forward[node] / len(out))
         if len(at) > MAX_BEGINNINGS:
             raise TooLargeError(
-                f"Landscape: trajectories have more than {MAX_BEGINNINGS:,} beginnings: give a "
+                f"TiedLoss: trajectories have more than {MAX_BEGINNINGS:,} beginnings: give a "
                 "smaller problem"
             )
         layer = range(layer.stop, len(at))

@@ -2,24 +2,23 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-from scipy.optimize import minimize
 
+from fast.checking.minimise import Minimiser, Vector
 from reference.contract.errors import InputError, check_integer
 from reference.expressivity.aliasing import TiedPolicies
 from reference.fields.balls import BALL, enclose
 from reference.marginals import marginal
 from reference.policies import ForwardPolicy
 
-Vector = npt.NDArray[np.float64]
-
 # |x| is smoothed to sqrt(x^2 + s^2) - s, with decreasing s.
 SMOOTHING = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
 # The range of logits, so that all weights are positive floats.
 LARGEST_LOGIT = 20.0
+SEARCH = {"maxiter": 2_000, "maxfun": 4_000}
 
 
 class Attained(NamedTuple):
@@ -108,15 +107,8 @@ class _SmoothedDistance:
 
     def search(self, logits: Vector) -> Vector:
         """The logits of a local minimum near the starting logits."""
-        bounds = [(-LARGEST_LOGIT, LARGEST_LOGIT)] * self.count
+        every = np.arange(self.count)
         for smoothing in SMOOTHING:
-            logits = minimize(
-                self,
-                logits,
-                (smoothing,),
-                method="L-BFGS-B",
-                jac=True,
-                bounds=bounds,
-                options={"maxiter": 2_000, "maxfun": 4_000},
-            ).x
+            graded = partial(self, smoothing=smoothing)
+            logits = Minimiser(graded, every, SEARCH, largest=LARGEST_LOGIT).minimum(logits)
         return logits

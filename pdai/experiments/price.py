@@ -24,7 +24,7 @@ from pdai.experiments import minors, relaxation
 from pdai.experiments.base import MARKOVIAN
 from pdai.experiments.definitions import FOLDER, PRICES, SHOWN_DIGITS, outwards
 from pdai.experiments.floors import SPLITS, STARTS, observation, rounded, settings, target_of
-from pdai.experiments.minimisers import LOSSES, Landscape, LossName, Minimum, minimum
+from pdai.experiments.minimisers import LOSSES, LossName, Minimum, TiedLoss, minimum
 from pdai.experiments.nearest import nearest
 from pdai.experiments.results import RESULTS, load
 from pdai.experiments.tables import markdown
@@ -80,7 +80,7 @@ def price(config: TrainConfig) -> Price:
     starts = [random.normal(size=tied.count) for _ in range(0 if is_large else 4)]
     ends: dict[LossName, Minimum] = {}
     for loss in LOSSES:
-        landscape = Landscape(tied, target, loss)
+        landscape = TiedLoss(tied, target, loss)
         ends[loss] = minimum(landscape, [*starts, *(end.logits for end in ends.values())])
     near = [ends["likelihood"].logits] if is_large else [end.logits for end in ends.values()]
     reached = nearest(tied, target, 0 if is_large else STARTS, near=near)

@@ -34,6 +34,7 @@ from fast.checking.instances import (
 )
 from fast.checking.landscape import Landscape
 from fast.checking.loss import LossReport, check_loss
+from fast.checking.minimise import Minimiser
 from fast.checking.search import Minimum, search
 from fast.checking.tabular_policy import LiftedTable
 from fast.parts import LOSSES
@@ -470,3 +471,22 @@ def test_a_search_without_time_says_what_it_left_out() -> None:
 def test_control_a_terminal_state_without_reward_is_refused() -> None:
     with pytest.raises(InputError, match="'y' has no reward: add it"):
         make_instance("unfinished", WrittenProblem(TREE.rows, {"x": Fraction(1)}))
+
+
+@pytest.mark.catches(
+    "Entries are measured in units, and the gradient is not.",
+    "fast/checking/minimise.py",
+    "return value, gradient[self.free] / self.scale",
+    "return value, gradient[self.free]",
+)
+def test_a_minimum_moves_the_free_entries_alone_up_to_the_largest() -> None:
+    weights, start = np.array([1.0, 1e4, 1.0, 1e-4]), np.array([7.0, 7.0, 0.0, 0.0])
+
+    def graded(vector: Any) -> tuple[float, Any]:
+        gap = vector - np.array([1.0, 1.0, 50.0, -3.0])
+        return float(weights @ gap**2), 2 * weights * gap
+
+    free, options = np.array([1, 2, 3]), {"gtol": 1e-12, "ftol": 0.0}
+    search = Minimiser(graded, free, options, np.sqrt(weights[free]), largest=20.0)
+    assert search.minimum(start) == pytest.approx([7.0, 1.0, 20.0, -3.0], abs=1e-9)
+    assert start.tolist() == [7.0, 7.0, 0.0, 0.0]
