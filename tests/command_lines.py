@@ -2,13 +2,14 @@
 
 import contextlib
 import io
+import json
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from unittest import mock
 
 import pytest
@@ -72,6 +73,32 @@ def python(
 def parameters(run: Path) -> bytes:
     """The parameters and the state of training of a run, without the time they took."""
     return (run / "checkpoint.eqx").read_bytes().partition(b"\n")[2]
+
+
+# What differs between two runs of one thing: how long it took, and digests of what says so.
+TIMES = ("seconds", "of", "sha256")
+
+
+def ended(folder: Path, names: tuple[str, ...]) -> list[Any]:
+    """The outcome of a run, without the time that it took."""
+    contents = [(folder / name).read_bytes() for name in names]
+    return [
+        content.partition(b"\n")[2]
+        if name.endswith(".eqx")
+        else [timeless(json.loads(line)) for line in content.splitlines()]
+        if name.endswith(".jsonl")
+        else timeless(json.loads(content))
+        if name.endswith(".json")
+        else content
+        for name, content in zip(names, contents, strict=True)
+    ]
+
+
+def timeless(data: Any) -> Any:
+    """Data without times."""
+    if isinstance(data, dict):
+        return {key: timeless(value) for key, value in data.items() if key not in TIMES}
+    return [timeless(value) for value in data] if isinstance(data, list) else data
 
 
 def understand(arguments: Sequence[str]) -> None:

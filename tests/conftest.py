@@ -1,7 +1,9 @@
 """Settings of the tests, not of what they test."""
 
 import os
+import shutil
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -25,3 +27,18 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     if nextitem is None or nextitem.path != item.path:
         forget_programs()
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two finished runs, `a` and `b`, that differ in their seeds."""
+    # Not above: pytest imports this file before it has set how JAX compiles.
+    from tests.made_up_runs import two_runs
+
+    return two_runs(tmp_path_factory.mktemp("trained"))
+
+
+@pytest.fixture
+def run(trained: Path, tmp_path: Path) -> Path:
+    """A copy of the run `a`, to be changed."""
+    return Path(shutil.copytree(trained / "a", tmp_path / "run"))

@@ -1,27 +1,11 @@
-"""Runs that many tests look at, each trained once."""
+"""A run that many tests look at, trained once."""
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.command_lines import SMALL, answer
-
-
-@pytest.fixture(scope="session")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with two finished runs, `a` and `b`, that differ in their seeds."""
-    # Not above: pytest imports this file before it has set how JAX compiles.
-    from tests.made_up_runs import two_runs
-
-    return two_runs(tmp_path_factory.mktemp("trained"))
-
-
-@pytest.fixture
-def run(trained: Path, tmp_path: Path) -> Path:
-    """A copy of the run `a`, to be changed."""
-    return Path(shutil.copytree(trained / "a", tmp_path / "run"))
 
 
 @pytest.fixture(scope="session")

@@ -4,13 +4,16 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+import fast.runs.display
 import fast.runs.files
+from fast.runs.display import slow
 from fast.runs.files import alone_in, new_folder
 from fast.runs.folder import row_of_seed
 from fast.training.compose import configure
@@ -168,6 +171,17 @@ def test_a_folder_that_cannot_be_filled_does_not_appear(tmp_path: Path) -> None:
         with pytest.raises((KeyboardInterrupt, InputError)):
             fill(error)
         assert names(tmp_path) == set()
+
+
+def test_what_takes_long_is_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with slow("thinking"):
+        pass
+    monkeypatch.setattr(fast.runs.display, "LONG", 0.01)
+    with slow("counting"):
+        time.sleep(0.2)
+    assert capsys.readouterr().err == "counting ...\n"
 
 
 def test_a_seed_is_found_among_those_of_its_run_and_no_other_is() -> None:

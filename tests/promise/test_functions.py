@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import math
 import random
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 import pdai
 from reference.contract.errors import InputError
+from tests.promise.worlds import World, unless_refused, worlds
 
 LETTERS = "ab"
 AGAIN = r"and asked again .*the same question"
@@ -81,6 +83,68 @@ def test_random_answers_behind_a_short_memory_are_refused(seed: int, kept: int) 
     ):
         with pytest.raises(InputError, match=AGAIN):
             pdai.certify(sampler, problem, takes=takes)
+
+
+class Thing:
+    """A state without equality."""
+
+    def __init__(self, word: str):
+        self.word = word
+
+
+class Equal(Thing):
+    """A state that equals every other."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return 0
+
+
+def in_turn(*ways: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A function that answers in another way each time, of each argument by itself."""
+    calls = Counter[Any]()
+
+    def answer(argument: Any) -> Any:
+        calls[argument] += 1
+        return ways[calls[argument] % len(ways)](argument)
+
+    return answer
+
+
+def no_function(way: str, world: World) -> tuple[Any, Any]:
+    """A sampler and a problem, one of which answers otherwise when it is asked again."""
+    problem, sampler = world.problem(), world.sampler
+    children, reward = problem.children, problem.reward
+    sure = lambda s: [1.0, *[0.0] * (len(children(s)) - 1)]  # noqa: E731
+    if way == "children lost":
+        problem.children = in_turn(children, lambda s: children(s)[:1])
+    elif way == "children turned":
+        problem.children = in_turn(children, lambda s: children(s)[::-1])
+    elif way == "rewards in turn":
+        problem.reward = in_turn(reward, lambda x: 3 * reward(x))
+    elif way == "rows turned":
+        sampler = in_turn(sure, lambda s: sure(s)[::-1])
+    else:
+        kind = {"no equality": Thing, "all alike": Equal}.get(way, lambda _: math.nan)
+        problem.children = lambda s: [kind(x) for x in children(getattr(s, "word", s))]
+        problem.reward, sampler = lambda _: 1, lambda s: [1 / len(children(s))] * len(children(s))
+    return sampler, problem
+
+
+NO_FUNCTIONS = ["children lost", "children turned", "rewards in turn", "rows turned"]
+NO_FUNCTIONS += ["no equality", "all alike", "NaN"]
+
+
+@settings(deadline=None, max_examples=100)
+@given(world=worlds, way=st.sampled_from(NO_FUNCTIONS), regime=st.sampled_from(["E", "Z", None]))
+def test_what_answers_otherwise_is_refused_or_answered_rightly(
+    world: World, way: str, regime: str | None
+) -> None:
+    sampler, problem = no_function(way, world)
+    made = unless_refused(lambda: pdai.certify(sampler, problem, regime=regime, samples=256))
+    assert made is None or (way == "children turned" and world.bears_out(made))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,7 +3,6 @@
 import math
 from decimal import Decimal
 from fractions import Fraction
-from random import Random
 from typing import Any
 
 import jax.numpy as jnp
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 
 import pdai
 from reference.contract.errors import InputError
-from tests.nearly_right import ROUNDING, World, exponentials
+from tests.promise.worlds import ROUNDING, World, exponentials, worlds
 
 INTEGERS: list[Any] = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32]
 INTEGERS += [np.uint64, np.longlong, jnp.int8, jnp.int16, jnp.int32, jnp.uint8, jnp.uint32]
@@ -25,8 +24,6 @@ NO_NUMBERS: list[Any] = ["3", "0101", "1e5", "1_0", "True", "None", b"3", None, 
 NO_NUMBERS += [np.bool_(True), np.str_("3"), np.complex64(3), math.nan, math.inf, -math.inf]
 NO_NUMBERS += [np.float32("nan"), jnp.float32("inf"), Decimal("NaN"), Decimal("-Infinity"), [3]]
 NO_NUMBERS += [np.array([1, 2]), np.array("3"), np.timedelta64(3, "s")]
-
-worlds = st.integers(0, 10**6).map(lambda seed: World(Random(seed)))
 
 
 @st.composite

@@ -1,101 +1,16 @@
-"""Cases of input that is nearly right: a call, and whether what it answers is right.
+"""Small worlds of random shape, whose distances are computed in rationals, by nothing of ours."""
 
-What is right is computed in rationals, and nothing of the project is used for it.
-"""
-
-import signal
-import sys
-import traceback
-import warnings
-from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import pairwise
 from random import Random
 from types import SimpleNamespace
-from typing import Any, Literal, NamedTuple
+from typing import Any
+
+from hypothesis import strategies as st
 
 from reference.contract.errors import InputError
-
-Ending = Literal["refused", "right", "silent wrong", "foreign error"]
-ENDINGS: tuple[Ending, ...] = ("refused", "right", "silent wrong", "foreign error")
-
-
-# Seconds after which a call hangs; on a busy machine a right one may take a minute.
-LIMIT = 300
-
-
-class Case(NamedTuple):
-    """A call, what it is in words, and whether an answer of it is right."""
-
-    story: str
-    call: Callable[[], Any]
-    is_right: Callable[[Any], bool]
-
-
-class HungError(BaseException):
-    """A call took too long; nothing of ours catches it."""
-
-
-def stop(*_: object) -> None:
-    """Ends a call that takes too long."""
-    raise HungError
-
-
-def outcome(case: Case) -> tuple[Ending, str]:
-    """The outcome of a case, and its result."""
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(LIMIT)
-    try:
-        # A warning is no refusal: what is answered beside it counts.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            answer = case.call()
-            right = case.is_right(answer)
-    except InputError:
-        return "refused", ""
-    except (Exception, HungError):
-        return "foreign error", f"{case.story}\n{traceback.format_exc(limit=-3)}"
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
-    return ("right", "") if right else ("silent wrong", f"{case.story}: {answer!r:.300}")
-
-
-def endings(kind: Callable[[Random], Case], count: int) -> Counter[Ending]:
-    """The outcomes of that many cases of a kind, none of which may go wrong."""
-    ends = Counter[Ending]()
-    for number in range(count):
-        ending, story = outcome(kind(Random(number)))
-        assert ending in ("refused", "right"), story
-        ends[ending] += 1
-    return ends
-
-
-def table(kinds: dict[Callable[[Random], Case], int], count: int, seed: int = 0) -> int:
-    """Tries so many cases, and prints what became of them; 1 if one failed.
-
-    Args:
-        kinds: what makes a case of each kind, and its share.
-        count: how many.
-        seed: of all.
-    """
-    makers = [kind for kind, share in kinds.items() for _ in range(share)]
-    ends = {kind.__name__: Counter[Ending]() for kind in kinds}
-    for number in range(count):
-        kind = makers[number % len(makers)]
-        ending, story = outcome(kind(Random(f"{seed} {number}")))
-        ends[kind.__name__][ending] += 1
-        if story:
-            print(f"{ending}: {story}", file=sys.stderr, flush=True)
-    print(f"| nearly right | cases | {' | '.join(ENDINGS)} |\n|---|{'---:|' * 5}")
-    every = sum(ends.values(), start=Counter[Ending]())
-    for name, row in [*ends.items(), ("all", every)]:
-        counts = " | ".join(f"{row[ending]:,}" for ending in ENDINGS)
-        print(f"| {name} | {row.total():,} | {counts} |")
-    return int(every["silent wrong"] + every["foreign error"] > 0)
-
 
 # Of distances that pass through float64; everything else is compared exactly.
 ROUNDING = 1e-12
@@ -128,8 +43,8 @@ class World:
             s: [Fraction(b - a, 16) for a, b in pairwise([0, *row, 16])] for s, row in cuts.items()
         }
 
-    def __str__(self) -> str:
-        return f"{self.rows}, R {shown(self.weights)}, p_F {shown(self.policy)}"
+    def __repr__(self) -> str:
+        return f"{self.rows}, R {self.weights}, p_F {self.policy}"
 
     @property
     def z(self) -> Fraction:
@@ -189,10 +104,12 @@ def exponentials(logs: list[Fraction]) -> list[Fraction]:
         return [Fraction((Decimal(v.numerator) / Decimal(v.denominator)).exp()) for v in off]
 
 
-def shown(given: Any) -> str:
-    """Values with their kinds."""
-    if isinstance(given, dict):
-        return str({key: shown(value) for key, value in given.items()})
-    if isinstance(given, list):
-        return str([*map(shown, given)])
-    return str(given) if isinstance(given, Fraction) else f"{type(given).__name__} {given!r:.60}"
+worlds = st.integers(0, 10**6).map(lambda seed: World(Random(seed)))
+
+
+def unless_refused(call: Callable[[], Any]) -> Any:
+    """The answer of a call; None if it is refused by an `InputError`."""
+    try:
+        return call()
+    except InputError:
+        return None
