@@ -84,6 +84,12 @@ def test_a_bet_on_values_of_any_size_is_fair(scope: Any) -> None:
     "np.log(np.exp(logs - largest[..., None]).mean(-1))",
     "np.log(np.exp(logs - largest[..., None]).max(-1))",
 )
+@pytest.mark.catches(
+    "A bet is paid for its wins, and its odds against the mean are left out.",
+    "reference/certificates/betting.py",
+    "logs = gains - np.multiply.outer(np.asarray(count, float), np.log1p(BETS * mean))",
+    "logs = gains - 0 * np.multiply.outer(np.asarray(count, float), np.log1p(BETS * mean))",
+)
 @pytest.mark.claim("betting-bound")
 def test_the_capital_as_computed_is_that_of_the_exact_bets() -> None:
     bets = [Fraction(bet) for bet in BETS.tolist()]

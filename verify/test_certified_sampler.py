@@ -45,6 +45,12 @@ def sampler_of(
     "children[place(denominator, sums, bits)]",
     "children[-1 - place(denominator, sums, bits)]",
 )
+@pytest.mark.catches(
+    "A child is taken while another one's share is still within reach.",
+    "reference/rows/exact.py",
+    "last = bisect_left(sums, -(-(low + 1) * denominator >> taken))",
+    "last = bisect_left(sums, (low + 1) * denominator >> taken)",
+)
 @pytest.mark.claim("certified-sampler")
 def test_shares_of_strings_enclose_the_law_and_few_decide_nothing(
     tmp_path: Path, scope: Scope

@@ -13,7 +13,7 @@ import pytest
 import pdai
 from reference import RATIONAL, BackwardPolicy, ForwardPolicy, InputError, PointedDAG
 from reference.bounds import residual_spread
-from reference.certificates.bare import _Events, against_law, against_samples, bound_by_events, cuts
+from reference.certificates.bare import against_law, against_samples, bound_by_events, cuts
 from reference.certificates.betting import BETS, Interval, LowerMean, MeanInterval, log_capital
 from reference.certificates.collisions import collision_bound, split
 from reference.certificates.expectations import FeatureMeans
@@ -38,54 +38,6 @@ from tests.certificates.problems import Fork, Words, certify_lines, fair_ends, h
 from tests.refusals import refused
 
 LEVEL = 0.05
-REPETITIONS, STEPS = 10_000, 400
-
-
-# Of a uniform number, and its mean.
-LAWS: dict[str, tuple[Callable[[Any], Any], float]] = {
-    "a rare event": (lambda u: (u < 0.03).astype(float), 0.03),
-    "uniform": (lambda u: u, 0.5),
-    "skewed": (lambda u: u**9, 0.1),
-}
-
-
-def largest_capital(values: Any, mean: float) -> Any:
-    """The most that each row ever wins against a mean: what the worst moment to stop shows."""
-    gains, most = np.zeros((len(values), len(BETS))), np.full(len(values), -np.inf)
-    for step, column in enumerate(values.T, 1):
-        gains += np.log1p(BETS * column[:, None])
-        # Every tenth step: the capital is looked at after the fact.
-        if step % 10 == 0:
-            most = np.maximum(most, log_capital(gains, step, mean))
-    return most
-
-
-@pytest.mark.catches(
-    "A bet is paid for its wins, and its odds against the mean are left out.",
-    "reference/certificates/betting.py",
-    "logs = gains - np.multiply.outer(np.asarray(count, float), np.log1p(BETS * mean))",
-    "logs = gains - 0 * np.multiply.outer(np.asarray(count, float), np.log1p(BETS * mean))",
-    only="uniform",
-)
-@pytest.mark.long
-@pytest.mark.parametrize("name", LAWS)
-def test_the_mean_is_hardly_ever_excluded_at_the_worst_moment_to_stop(name: str) -> None:
-    law, mean = LAWS[name]
-    values = law(np.random.default_rng(0).random((REPETITIONS, STEPS)))
-    allowed = REPETITIONS * LEVEL + 4 * (REPETITIONS * LEVEL) ** 0.5
-    misses = (largest_capital(values, mean) >= np.log(1 / LEVEL)).sum()
-    assert misses <= allowed
-    assert (largest_capital(1 - values, 1 - mean) >= np.log(1 / LEVEL)).sum() <= allowed
-    # The bound is not empty: it notices a mean four times as large.
-    assert (largest_capital(values, mean / 4) >= np.log(1 / LEVEL)).mean() > 0.5
-
-
-def test_control_the_normal_interval_fails_at_the_worst_moment_to_stop() -> None:
-    values = np.random.default_rng(0).random((2_000, STEPS))
-    count = np.arange(1, STEPS + 1)
-    means = values.cumsum(1) / count
-    low = means - 1.645 * 12**-0.5 / count**0.5
-    assert (low[:, 20:] > 0.5).any(1).mean() > 3 * LEVEL
 
 
 def test_the_interval_is_as_narrow_as_expected_of_a_good_sampler() -> None:
@@ -380,15 +332,6 @@ def test_the_bound_by_events_fails_with_at_most_its_level(p: float, q: float) ->
             if chance > 1e-9:
                 missed += chance * (bound_by_events(pieces, law, level) > abs(p - q) + 1e-12)
         assert missed <= level
-
-
-def test_what_is_bet_does_not_depend_on_the_samples_that_decide_it() -> None:
-    law, first = np.full(4, 0.25), [np.array([100, 0, 0, 0]), np.array([300, 33, 33, 34])]
-    lasts = (np.array([300, 33, 33, 34]), np.array([100, 290, 10, 0]))
-    one, other = (_Events.of([*first, last], law) for last in lasts)
-    assert (one.mass == other.mass).all()
-    assert (one.kappas(1, 10.0) == other.kappas(1, 10.0)).all()
-    assert (one.inside != other.inside).any()
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,9 @@
 """Certificates in Python: written, read, checked, compared with a problem, and sampled from."""
 
-import itertools
 import os
 import random
 import subprocess
 import sys
-from collections import Counter, defaultdict
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -35,7 +33,6 @@ from reference.certificates.check import Walk
 from reference.contract.errors import InputError
 from reference.fields.field import FLOAT64
 from reference.problems import Grid, Sets, TableSequences
-from reference.rows.exact import place
 from tests.certificates.corruptions import (
     FOREIGN,
     FOREIGN_HISTORIES,
@@ -49,7 +46,7 @@ from tests.certificates.corruptions import (
 from tests.certificates.drawn import policy, sampler, tv_by_trajectories
 from tests.refusals import refused
 from verify.crosscheck.instances import make_instance, random_policy
-from verify.lib.bits import bits_of, deciding_strings
+from verify.lib.bits import bits_of
 
 SMALL = enumerate_dag(Small())
 UNIFORM = ForwardPolicy.uniform(SMALL, RATIONAL)
@@ -303,39 +300,6 @@ def test_memory_follows_the_width_of_the_graph(path: Path) -> None:
     assert max(open_masses) <= len(dag.terminals) + branches * max(dag.depths)
     assert open_masses[-1] == 0
     assert header.nodes > 2 * max(open_masses)
-
-
-@pytest.mark.catches(
-    "A child is taken while another one's share is still within reach.",
-    "reference/rows/exact.py",
-    "last = bisect_left(sums, -(-(low + 1) * denominator >> taken))",
-    "last = bisect_left(sums, (low + 1) * denominator >> taken)",
-)
-@pytest.mark.parametrize("row", [(1,), (1, 1), (1, 2), (3, 0, 1), (0, 1, 4), (2, 1, 1, 3), (7, 1)])
-def test_shares_of_all_strings_enclose_the_row(row: tuple[int, ...]) -> None:
-    length, total, sums = 6, sum(row), list(itertools.accumulate(row))
-    shares: dict[int | None, Fraction] = defaultdict(Fraction)
-    for string, child in deciding_strings(lambda bits: place(total, sums, bits), length):
-        shares[child] += Fraction(1, 2 ** len(string))
-    # Each end of a share that lies within leaves one string open.
-    assert shares[None] <= Fraction(len([w for w in row if w]) - 1, 2**length)
-    for child, weight in enumerate(row):
-        assert shares[child] <= Fraction(weight, total) <= shares[child] + shares[None]
-
-
-def test_frequencies_follow_the_certified_law(path: Path) -> None:
-    path.write_text(GOOD)
-    sampled, bits, n = CertifiedSampler.load(path), numpy_bits(np.random.default_rng(0)), 8_000
-    drawn = Counter(sampled.draw(bits) for _ in range(n))
-    observed = [drawn.pop(x) for x in ("'x'", "'y'", "'z'")]
-    assert not drawn
-    # Control: the law of a sampler with the same TV is told apart.
-    right, other = (
-        sum((count - n * p) ** 2 / (n * p) for count, p in zip(observed, law, strict=True))
-        for law in ((1 / 8, 3 / 8, 1 / 2), (3 / 8, 1 / 8, 1 / 2))
-    )
-    # 2 degrees of freedom: exceeded with probability e^-9, 1 in 8,000; the seed is fixed.
-    assert right < 18 < other
 
 
 def test_a_path_is_one_of_the_graph(path: Path) -> None:
