@@ -6,8 +6,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from pdai.certifying.certify import certify
-from pdai.certifying.options import checked_level
-from pdai.certifying.sources import fresh_draws
+from pdai.certifying.judging import checked_level
+from pdai.certifying.samples import fresh_draws
 from reference.certificates.independence import DependentError
 from reference.certificates.listed import law_of
 from reference.certificates.statement import Certificate, Line

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pdai.certifying.options import checked_level
+from pdai.certifying.judging import checked_level
 from reference.certificates.listed import UNIFORM, law_of
 from reference.certificates.power import Power, power_of
 from reference.contract.errors import InputError, check_integer, check_seed, shown

@@ -10,32 +10,38 @@ from reference.certificates import (
     Sample,
     Verdict,
     check_bare,
+    check_certificate,
     check_samples,
+    confirm_problem,
     find_checker,
+    lifted_states,
     run_checker,
     state_label,
     write_bare,
+    write_certificate,
     write_samples,
 )
 from reference.certificates.betting import Interval
+from reference.certificates.problem import states_by_label
 from reference.certificates.refuted import OTHER
 from reference.certificates.statement import Line
 from reference.contract.errors import InputError
 from reference.contract.loading import name_of
 from reference.problems.enumeration import AskedProblem
+from reference.rows.exact import ExactSampler
 from reference.rows.sums import ExactPath
 
 
-def checked_claim(path: str | Path, check: Callable[[str | Path], Verdict]) -> Verdict:
+def _checked_claim(path: str | Path, check: Callable[[str | Path], Verdict]) -> Verdict:
     """The verdict of `pdai-check` if it is built, and else of a check in Python.
 
     Raises InputError if it is not accepted.
     """
     program = find_checker()
-    return accepted(path, "claim", check(path) if program is None else run_checker(path, program))
+    return _accepted(path, "claim", check(path) if program is None else run_checker(path, program))
 
 
-def accepted(path: str | Path, part: str, verdict: Verdict) -> Verdict:
+def _accepted(path: str | Path, part: str, verdict: Verdict) -> Verdict:
     """The verdict on a part of a file, as it was written; raises InputError if not accepted."""
     if not verdict.accepted:
         raise InputError(
@@ -45,7 +51,36 @@ def accepted(path: str | Path, part: str, verdict: Verdict) -> Verdict:
     return verdict
 
 
-def remarks(path: str | Path, claim: Verdict, more: str) -> list[str]:
+def exact_proof(
+    path: str | Path, made: ExactSampler, rewards: Sequence[Fraction], problem: Any, name: str
+) -> list[str]:
+    """Writes the certificate of an enumerated sampler, and gives the results of its checks.
+
+    The claim is TV as a fraction, or a bound of 12 decimals if that has too many digits.
+
+    Args:
+        path: the file.
+        made: the enumerated sampler.
+        rewards: of all terminal states.
+        problem: the problem, whose graph and rewards are compared with those of the file.
+        name: the name of the problem in the file.
+    """
+    states = lifted_states(made.lifted)
+    # Before there is a file, whose claim alone would be accepted.
+    states_by_label(made.lifted.base)
+    try:
+        write_certificate(path, made.forward, rewards, states=states, problem=name)
+    except InputError:
+        bound: Any = {"claim": "<=", "scale": 10**40}
+        write_certificate(path, made.forward, rewards, states=states, problem=name, **bound)
+    claim = _checked_claim(path, check_certificate)
+    confirmed = confirm_problem(path, problem, len(made.lifted.base.labels))
+    _accepted(path, "graph or rewards", confirmed)
+    more = "its graph and rewards are those of the problem, compared in Python"
+    return _remarks(path, claim, more)
+
+
+def _remarks(path: str | Path, claim: Verdict, more: str) -> list[str]:
     """The verdict on a file in words, and how to build the verified program if it is not there."""
     build = [] if claim.verified else [f"the verified program: `{BUILD_COMMAND}`"]
     return [f"{path}: {claim}; {more}", *build]
@@ -77,10 +112,10 @@ def samples_proof(
     ]
     name = name_of(type(problem))
     claim = write_samples(path, samples, log_z, interval, level, problem=name)
-    verdict = checked_claim(path, check_samples)
+    verdict = _checked_claim(path, check_samples)
     bounds = Line("TV", claim, "bound").text()
     more = f"TV lies in {bounds}, if its samples are independent draws"
-    return remarks(path, verdict, more)
+    return _remarks(path, verdict, more)
 
 
 def bare_proof(
@@ -103,4 +138,4 @@ def bare_proof(
     low = write_bare(path, listed, (texts.get(x, OTHER) for x in samples), level, problem=name)
     bounds = Line("TV", Interval(low, 1.0), "bound").text()
     more = f"TV lies in {bounds}, if the samples are independent draws"
-    return remarks(path, checked_claim(path, check_bare), more)
+    return _remarks(path, _checked_claim(path, check_bare), more)

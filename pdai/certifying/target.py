@@ -1,12 +1,16 @@
 """The target of a problem, as far as it is known: its states, its distribution, its `log Z`."""
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+import re
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
+from pathlib import Path
 from typing import Any
+from unicodedata import normalize as normalize_text
 
 import numpy as np
 
@@ -14,38 +18,92 @@ from reference.balance import log_float
 from reference.certificates.betting import Interval
 from reference.certificates.listed import ListedLaw
 from reference.certificates.partition import Bounding, bound_partition
+from reference.certificates.recorded import read_record
 from reference.certificates.state_texts import FOLLOWED, StateTexts
 from reference.certificates.statement import FLOAT_INPUT, Kind
-from reference.contract.errors import InputError, TooLargeError, shown
+from reference.contract.errors import (
+    InputError,
+    TooLargeError,
+    check_hashable,
+    check_integer,
+    check_sequence,
+    shown,
+)
 from reference.contract.user_code import are_rational, called, exact, number_or_infinite
 from reference.dag import PointedDAG
 from reference.metrics import normalize
+from reference.posterior.columns import NOTHING, UNSEEN
 from reference.problems.base import is_ours
+from reference.problems.closed_form import ClosedForm
 from reference.problems.enumeration import enumerate_dag, enumerate_rewards
 from reference.rows.functions import WaysBack
 from reference.rows.walks import LogRewards
 
+# Any kind of number, such as one of NumPy or JAX.
+Real = float | Fraction | Decimal
 # The time limit of a search for bounds of log Z, in seconds.
 SEARCH = 10.0
 # The largest difference of two numbers for log Z, relative to its size: float32.
 SAME_LOG_Z = 1e-5
+# What two programs put around one value; and numbers, which they may round to float32.
+AROUND = " \t\r\n\"'\xa0\u3000" + UNSEEN
+ROUNDED = re.compile(r"-?(?<!\d)\d+(\.\d*([eE][+-]?\d+)?|[eE][+-]?\d+)")
+LEAST, MOST = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
 
 
 @dataclass
 class Target:
-    """The target of a problem.
+    """The target of a problem, and what a user states of it.
+
+    Raises InputError if a statement breaks a rule.
 
     Attributes:
-        problem: the problem; None where only log Z or samples are given.
+        problem: the problem, or a law; None where only log Z or samples are given.
         max_states: the largest number of states to enumerate.
         seconds: the time limit of the search for log Z.
+        stated: log Z in nats as stated, or two bounds of it.
+        draws: independent samples of the target, or a file of them.
+        header: whether the first line of a file of samples names its columns.
+        if_independent: whether samples are taken for independent, untested.
         known_rewards: the rewards of all terminal states, if these are enumerated already.
     """
 
     problem: Any
     max_states: int
     seconds: float
+    stated: Any = None
+    draws: Sequence[Hashable] | str | Path | None = None
+    header: bool | None = None
+    if_independent: bool = False
     known_rewards: Sequence[Fraction] | None = None
+
+    def __post_init__(self) -> None:
+        check_integer("certify", "max_states", self.max_states, 1, most=10**12)
+        if isinstance(self.problem, ListedLaw):
+            # A function that is certified is asked at every value.
+            self.max_states = max(self.max_states, len(self.problem.weights) + 1)
+        if self.stated is not None:
+            self.stated = log_z_interval(self.stated, "log_z")
+        if self.draws is not None and not isinstance(self.draws, str | Path):
+            check_sequence("certify", "target", self.draws)
+            if not len(self.draws):
+                raise InputError("target is empty, but must be samples of the target: leave it out")
+            for state in self.draws:
+                check_hashable("a sample of the target", state)
+
+    @cached_property
+    def samples(self) -> Sequence[Hashable] | None:
+        """The samples of the target that are stated; raises InputError if a file breaks a rule."""
+        if isinstance(self.draws, str | Path):
+            # Another seed than that of the sampler's samples, which must not be ordered alike.
+            return read_record(Path(self.draws), self.texts(), self.header, seed=1).terminals
+        return self.draws
+
+    def samples_or_own(self, count: int, seed: int) -> Sequence[Hashable] | None:
+        """The samples that are stated, or else as many of the problem's own; None without any."""
+        if self.samples is None and isinstance(self.problem, ClosedForm):
+            return self.problem.sample(count, seed)
+        return self.samples
 
     def dag(self) -> PointedDAG[Any]:
         """The enumerated graph; raises TooLargeError if it is too large."""
@@ -203,3 +261,34 @@ def log_z_interval(given: Any, name: str) -> Interval:
     if math.isfinite(high) and high < exact(given[1] if two else given, name):
         high = math.nextafter(high, math.inf)
     return Interval(low, high)
+
+
+def check_outside(outside: Iterable[Hashable], target: Iterable[Hashable]) -> None:
+    """Checks samples that are none of the values of the target.
+
+    Raises InputError if one may be a value of the target, written otherwise, or a missing one.
+    """
+    texts = {_bare_text(x): x for x in target}
+    for x in dict.fromkeys(outside):
+        if (alike := _bare_text(x)) in texts:
+            raise InputError(
+                f"the sample {shown(x)} is not in the target, but {shown(texts[alike])} is, and "
+                "may be the same value: write both as the same text or the same type of number"
+            )
+        if alike.lower() in NOTHING:
+            raise InputError(
+                f"the sample {shown(x)} is not in the target, and may stand for a missing one: "
+                "leave such samples out, or write them otherwise"
+            )
+
+
+def _bare_text(x: Hashable) -> str:
+    """A value as text, without what two programs may write otherwise."""
+    text = normalize_text("NFC", str(x)).strip(AROUND)
+    return ROUNDED.sub(lambda number: _narrow(float(number[0])), text)
+
+
+def _narrow(number: float) -> str:
+    """A number as float32 has it, or as it is beyond the range of float32."""
+    fits = number == 0 or LEAST <= abs(number) <= MOST
+    return f"{(np.float32(number) if fits else number) + 0:.9g}"

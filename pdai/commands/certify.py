@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -11,24 +11,31 @@ from typing import Annotated, Any, ClassVar
 
 import tyro
 
-from pdai.certifying.options import CertifyOptions
 from pdai.certifying.power import power
 from pdai.commands import Accepting
 from pdai.commands.tables import Seldom, say, show_rows
-from reference.certificates.statement import REGIMES, Certificate
+from reference.certificates.statement import REGIMES, Certificate, Regime
 from reference.contract.errors import InputError
 from reference.contract.files import check_output, replace_file
+from reference.rows.functions import Gives, Takes
 
 # The exit code of --fail-above where neither side is certain.
 UNDECIDED = 2
 # What each exit code says.
 WORDS = ("TV is at most that", "TV is above", "undecided")
+# The options of the command itself.
+OWN = ("sampler", "accept_changed", "table", "out", "json", "fail_above")
 # Lines about features that are printed, as many as those of 24 features.
 MOST_LINES = 72
 
 
-@dataclass(frozen=True)
-class Certify(CertifyOptions, Accepting):
+_NAME = Annotated[str | None, tyro.conf.arg(metavar="MODULE:NAME")]
+_LAW = Annotated[str | None, tyro.conf.arg(metavar="uniform|PATH")]
+_LOG_Z = Annotated[tuple[float, ...] | None, tyro.conf.arg(metavar="FLOAT [FLOAT]")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certify(Accepting):
     """Certify how close a sampler is to its target.
 
     The sampler is a run, a function from a state to a row of probabilities, recorded trajectories,
@@ -50,6 +57,52 @@ class Certify(CertifyOptions, Accepting):
         *("if_independent", "header", "fail_above", "json", "certificate"),
     )
 
+    log_z: _LOG_Z = None
+    """log Z in nats, or a lower and an upper bound of it; by default the problem's."""
+    target: Path | None = None
+    """Independent samples of the target for regime S: a CSV file."""
+    law: _LAW = None
+    """The target without a problem: a file of values and weights, or uniform over --support."""
+    support: Path | None = None
+    """The values of the uniform law: a file with one in each line."""
+    header: Annotated[bool | None, tyro.conf.arg(constructor=bool)] = None
+    """The first lines of CSV files name the columns, or are values; by default they do where they
+    hold names that are known, such as value, terminal, state or sample, and no others."""
+    log_prob: _NAME = None
+    """A function from a sampled value to its log-probability under the sampler, in nats."""
+    p_b: _NAME = None
+    """A function from a state to a row over its parents; by default uniform."""
+    takes: Takes = "state"
+    """The argument of the function: a state, a list of states, a history or a list of these."""
+    gives: Gives = "probabilities"
+    """The numbers in the rows of the function."""
+    if_independent: bool = False
+    """Take samples for independent draws, untested: the report is titled so."""
+    regime: Regime | None = None
+    """E, Z, S or N; by default the first in this order that the inputs allow."""
+    width: float = 0.01
+    """Stop drawing once the interval is this narrow."""
+    samples: int = 100_000
+    """Draw at most this many trajectories."""
+    seconds: float = 60.0
+    """Draw, and learn p_B, for at most this many seconds of wall time."""
+    level: float = 1e-6
+    """Probability with which each bound may fail, at most."""
+    seed: int = 0
+    """Random seed of the draws."""
+    of: Annotated[int | None, tyro.conf.arg(name="run-seed")] = None
+    """Which of a run's seeds; by default its first."""
+    tighten: int = 0
+    """Learn p_B first, in this many steps of 256 trajectories."""
+    paths: int = 1
+    """Bound TV of terminal states with this many backward paths to each; regimes Z and S."""
+    features: _NAME = None
+    """A function from a terminal state to numbers in [0, 1] by name: their means are reported."""
+    max_states: int = 100_000
+    """Enumerate at most this many states or histories."""
+    certificate: Annotated[Path | None, tyro.conf.arg(aliases=["--proof"])] = None
+    """Write a certificate to this file, in regime E or Z or for samples beside a listed law, and
+    check it (by pdai-check if built)."""
     sampler: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="SAMPLER")]
     """A run folder, MODULE:NAME of a function or of an object with draw(count), a file of samples
     (CSV, .jsonl or .npy), or - for the standard input."""
@@ -67,7 +120,7 @@ class Certify(CertifyOptions, Accepting):
 
     def run(self) -> None:
         """Prints the certificate, and writes the requested files."""
-        from pdai.certifying.certify import certificate_of
+        from pdai.certifying.certify import certify
 
         if self.fail_above is not None and not 0 <= self.fail_above <= 1:
             raise InputError(f"fail_above is {self.fail_above:g}, but must be a TV, from 0 to 1")
@@ -79,7 +132,14 @@ class Certify(CertifyOptions, Accepting):
             from pdai.loading import load
 
             what = load(self.sampler, accept_changed=True)
-        made = certificate_of(what, self.problem, self)
+        options = {
+            field.name: value
+            for field in fields(Certify)
+            if field.name not in OWN and (value := getattr(self, field.name)) != field.default
+        }
+        if self.log_z is not None and len(self.log_z) == 1:
+            options["log_z"] = self.log_z[0]
+        made = certify(what, drawn=self._drawn, **options)
         if self.json:
             print(json.dumps(made.to_json(), indent=1))
         else:
@@ -110,7 +170,7 @@ class Certify(CertifyOptions, Accepting):
     def _said(self) -> Seldom:
         return Seldom()
 
-    def drawn(self, count: int) -> None:
+    def _drawn(self, count: int) -> None:
         """Says on stderr how many trajectories were drawn, now and then."""
         self._said(
             f"{count:,} trajectories drawn; until the interval is {self.width:g} wide, "

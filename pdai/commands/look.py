@@ -106,13 +106,13 @@ class SampleRun(Accepting):
             print(sampler.draw(bits))
 
     def _draw_exactly(self, folder: Path) -> None:
-        from pdai.certifying.options import CertifyOptions
-        from pdai.certifying.runs import RunSource
+        from pdai.certifying.target import Target
+        from pdai.certifying.trained import RunSource
         from pdai.run import Run
 
         run = Run(folder, accept_changed=self.accept_changed)
-        options = CertifyOptions(seed=self.seed)
-        kept, rejection = RunSource(run, options).target_draws(self.count)
+        source = RunSource(run, Target(run.problem, max_states=100_000, seconds=60.0), self.seed)
+        kept, rejection = source.target_draws(self.count)
         print(
             f"exact samples of the target: at least {rejection.rate:.4g} of all trajectories are "
             f"kept ({kept.drawn:,} drawn)",

@@ -94,8 +94,8 @@ def test_the_exact_distance_lies_in_the_interval_of_every_regime(name: str) -> N
 
 @pytest.mark.catches(
     "The problem's own samples of the target are the same for every seed.",
-    "pdai/certifying/certify.py",
-    "problem.sample(count, options.seed)",
+    "pdai/certifying/target.py",
+    "problem.sample(count, seed)",
     "problem.sample(count, 0)",
 )
 def test_samples_of_the_target_are_drawn_with_the_seed() -> None:

@@ -168,8 +168,8 @@ def test_a_draw_of_probability_zero_is_the_first_thing_that_is_said(tmp_path: Pa
 @pytest.mark.catches(
     "An object that draws is taken for a sampler of trajectories.",
     "pdai/certifying/certify.py",
-    "if isinstance(sampler, Sampler):",
-    'if hasattr(sampler, "draw"):',
+    "if isinstance(what, Sampler) or (",
+    "if isinstance(what, Sampler | Draws) or (",
 )
 def test_an_object_that_draws_is_asked_for_as_many_as_are_wanted(here: Path) -> None:
     """The four values of the law are equally likely, and the object never gives the last: 1/4."""
@@ -324,7 +324,7 @@ def test_half_a_character_can_be_written_in_a_table() -> None:
         ("certified_module:policy --log-z 1 2 3", "give a number, or a lower and an upper one"),
         ("certified_module:policy --regime Z --table x.csv", "leave it out"),
         ("certified_module:policy --out no/where.json", "its folder does not exist"),
-        ("certified_module:missing --proof no/where", "its folder does not exist"),
+        ("certified_module:policy --proof no/where", "its folder does not exist"),
         ("certified_module:missing", "has no attribute 'missing'"),
         ("nothing.csv", "'nothing.csv' cannot be read"),
     ],

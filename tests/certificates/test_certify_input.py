@@ -19,7 +19,7 @@ import pytest
 import sympy
 
 import pdai
-from pdai.certifying.options import CertifyOptions
+from pdai.certifying.judging import checked_budget, checked_level
 from pdai.certifying.target import log_z_interval
 from reference import InputError, TooLargeError
 from reference.certificates.betting import Interval
@@ -263,7 +263,7 @@ test_what_is_nearly_right_is_refused_by_name = refuses(
     (Words, {**Z, **FEW}, "regime Z needs log Z"),
     (Words, {"certificate": "c", "regime": "N"}, "a certificate file needs regime E"),
     (Words, {"tighten": -1}, "tighten is -1, but must be an integer of at least 0"),
-    (Words, {"of": 3}, "of is 3, but only a run has several seeds"),
+    (Words, {"of": 3}, "of is 3, but certify does not read it for a function: leave it out"),
     (Words, {"mode_states": "aaa"}, "mode_states is 'aaa', a str, but must be a sequence"),
     (Words, {"mode_states": ["zzz"]}, "mode_states has 'zzz', which is none of .* 8 terminal"),
     (Words, {"mode_states": ["aa"]}, "'aa' is not terminal: it has the children"),
@@ -302,8 +302,8 @@ def test_numbers_may_be_of_any_kind(given: Any) -> None:
     assert log_z_interval(given, "it") == Interval(2.5, 2.5)
     assert log_z_interval([given, np.int64(3)], "it") == Interval(2.5, 3.0)
     assert log_z_interval(np.array([2.5, 3]), "it") == Interval(2.5, 3.0)
-    options = CertifyOptions(level=given / 10, width=given, seconds=given).checked()
-    assert [options.level, *options.budget] == [pytest.approx(0.25), 2.5, 100_000, 2.5]
+    assert checked_level(given / 10) == pytest.approx(0.25)
+    assert checked_budget(given, 100_000, given) == (2.5, 100_000, 2.5)
 
 
 @pytest.mark.parametrize(

@@ -252,21 +252,6 @@ def test_the_empty_tuple_is_a_value(options: dict[str, Any]) -> None:
     assert pdai.certify(samples, law={(): 0, (1,): 1}).interval.low > 0.3
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "is_remarked"),
-    [
-        *((*pair, True) for pair in (("1", "01"), ("a", "a "), ("1", "1.0"), ("é", "e\u0301"))),
-        *((*pair, False) for pair in (("1.05", "1.5"), ("01", "10"), ("0a", "a"))),
-    ],
-)
-def test_two_values_that_may_be_one_are_remarked_on(
-    one: str, other: str, is_remarked: bool, tmp_path: Path
-) -> None:
-    (tmp_path / "law.csv").write_text(f"{one},1\n{other},1\n", "utf-8")
-    made = pdai.certify([one, other] * 9, law=tmp_path / "law.csv")
-    assert any("if they are one, write it once" in note for note in made.notes) == is_remarked
-
-
 @pytest.mark.parametrize("name", ["law", "weights"])
 def test_a_law_of_counts_is_remarked_on(name: str) -> None:
     """Beside 100 draws of a uniform target of 20 values, TV of a right sampler was over 0.13."""

@@ -312,7 +312,7 @@ def test_histograms_of_two_laws_are_ordered_by_two_seeds(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     seen: list[Any] = []
-    monkeypatch.setattr("pdai.certifying.certify.check_apart", lambda *x: seen.extend(x[1:3]))
+    monkeypatch.setattr("pdai.certifying.judging.check_apart", lambda *x: seen.extend(x[1:3]))
     (tmp_path / "x.csv").write_text("terminal,count\naaa,100\naab,100\nbbb,100")
     pdai.certify(tmp_path / "x.csv", Words, target=tmp_path / "x.csv", max_states=3)
     assert Counter(seen[0]) == Counter(seen[1])

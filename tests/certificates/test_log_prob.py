@@ -30,9 +30,9 @@ def log_prob(x: str) -> float:
 
 @pytest.mark.catches(
     "A log-probability of terminal states is taken for one of trajectories.",
-    "pdai/certifying/sources.py",
-    '    of = "terminals"\n',
-    "",
+    "pdai/certifying/samples.py",
+    'self.of = "terminals"',
+    'self.of = "trajectories"',
 )
 def test_log_probabilities_bring_the_interval_to_a_tenth_of_that_of_bare_samples() -> None:
     """TV is 0.01, the mean of `1 - 0.25 / 0.26` where a is drawn."""
@@ -85,7 +85,11 @@ test_what_is_no_log_probability_is_refused = refuses(
     (["a", "b"] * 5, {"log_prob": lambda x: 0.0}, "2 distinct samples sum to 2, more than 1"),
     (["a", "b"] * 5, {"log_prob": lambda x: math.nan}, "log_prob"),
     (["a", "b"] * 5, {"log_prob": lambda x: -math.inf}, "log_prob of 'a' is -inf"),
-    (lambda state: [1], {"log_prob": log_prob}, "log_prob is of bare samples"),
+    (
+        lambda state: [1],
+        {"log_prob": log_prob},
+        "log_prob is .*, but certify does not read it for a function: leave it out",
+    ),
 )
 
 
@@ -168,7 +172,7 @@ def torch(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("torch")
 @pytest.mark.catches(
     "The probability that is missing is spread over the terminal states.",
-    "pdai/certifying/sources.py",
+    "pdai/certifying/objects.py",
     "if total < 1 - ROUNDING * (1 + spread):",
     "if total < 0:",
 )

@@ -15,8 +15,8 @@ from fast.runs.frozen import arithmetic
 from fast.runs.identity import changed_parts
 from fast.runs.job import complete, load_run, resume, train
 from fast.runs.records import SEAL, read_json
-from pdai.certifying.options import CertifyOptions
-from pdai.certifying.runs import RunSource
+from pdai.certifying.target import Target
+from pdai.certifying.trained import RunSource
 from pdai.run import Run
 from pdai.show.plotting import figure_of
 from reference.contract.errors import InputError
@@ -42,10 +42,14 @@ def test_a_run_whose_source_was_edited_is_not_loaded(kind: str, project: Project
         pdai.load(project.run)
 
 
+def exactly(run: Run) -> Any:
+    return RunSource(run, Target(run.problem, 100_000, 60.0)).target_draws(2)
+
+
 LOOKS: dict[str, Callable[[Path], Any]] = {
     "certify": pdai.certify,
     "sample": lambda run: Run(run).sample(2),
-    "sample exactly": lambda run: RunSource(Run(run), CertifyOptions()).target_draws(2),
+    "sample exactly": lambda run: exactly(Run(run)),
     "resume": resume,
     "complete": lambda run: complete(pdai.load(run, accept_changed=True).config),
     "page": lambda run: pdai.report(run, run.parent / "page.html"),

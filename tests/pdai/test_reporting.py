@@ -27,7 +27,7 @@ from fast.measure.report import Expectation, Figures, Report
 from fast.runs.meter import hints
 from fast.runs.setup import set_up
 from fast.training.compose import configure
-from pdai.certifying import what_now as advice
+from pdai.certifying import trained as advice
 from pdai.experiments.figures import legend
 from pdai.experiments.frames import Results
 from pdai.show import panels, plotting
