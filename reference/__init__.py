@@ -43,9 +43,10 @@ In the order of the paper:
                 streaming_residuals                                  prop:apx:sm
 
 Besides: the network's matrix (eq:ASRWM) in `reference.srwm`, the divergence of two states' laws
-(eq:max_kl) and the price of forgetting (fig:setsa) in `reference.expressivity.memory`. Linear
-policies (prop:lines), graph networks (prop:temporal_gnns) and the stochastic lift (def:cldag) are
-with the claims that need them: `verify.lib.linear`, `verify.lib.gnn`, `verify.lib.stochastic`.
+(eq:max_kl) and the price of forgetting (fig:setsa) in `reference.expressivity.memory`. With the
+claims that need them are linear policies (eq:linear_rec, prop:lines) in `verify.lib.linear`, graph
+networks (eq:graphss, eq:pdgraphss, prop:temporal_gnns) in `verify.lib.gnn`, and the stochastic lift
+(def:cldag) in `verify.lib.stochastic`.
 """
 
 import lazy_loader

@@ -113,7 +113,7 @@ def subtb_residuals(
 def tb_residuals(
     forward: ForwardPolicy[T], backward: BackwardKernel[T], rewards: Rewards[T], z: T
 ) -> Iterator[tuple[Trajectory, T]]:
-    """Trajectory balance (eq:tb): `Z p_F(tau) - R(x) p_B(tau|x)` for every complete trajectory.
+    """Trajectory balance (col:tb): `Z p_F(tau) - R(x) p_B(tau|x)`, per complete trajectory.
 
     Args:
         forward: `p_F` on the DAG, lifted or not.
@@ -135,10 +135,18 @@ def tb_residuals(
 def log_tb_residuals(
     forward: ForwardPolicy[T], backward: BackwardKernel[T], rewards: Rewards[T], log_z: float
 ) -> Iterator[tuple[Trajectory, float]]:
-    """`delta(tau) = log( Z p_F(tau) / (R(x) p_B(tau|x)) )` in nats, per complete trajectory.
+    """`delta(tau) = log( Z p_F(tau) / (R(x) p_B(tau|x)) )` in nats, per trajectory.
 
-    The quantity whose square the losses average, for rational and float policies. Raises InputError
-    if a probability or a reward is zero, where the logarithm does not exist.
+    The quantity whose square the losses average, for rational and float policies.
+
+    Args:
+        forward: `p_F` on the DAG, lifted or not.
+        backward: `p_B`, a policy or a kernel, on the same DAG.
+        rewards: `R(x)`, one per `dag.terminals`, or by state.
+        log_z: `log Z`, nats.
+
+    Raises:
+        InputError: if a probability or a reward is zero, where the logarithm does not exist.
     """
     same_dag(forward, backward)
     reward = rewards_by_node(forward, rewards)
@@ -224,7 +232,15 @@ def positive_factors(
 ) -> list[T]:
     """`p_F` and `p_B` of an edge and, where it leads to a terminal x, `R(x)`.
 
-    Raises InputError, which ends with why their logarithms are needed, unless all are positive.
+    Args:
+        forward: `p_F`.
+        backward: `p_B`, on the same DAG.
+        reward: `R(x)` by terminal node.
+        edge: the number of the edge.
+        why: why their logarithms are needed, for the end of a message.
+
+    Raises:
+        InputError: unless all are positive.
     """
     u, v = forward.dag.edges[edge]
     factors = [forward.values[edge], backward.values[edge], *([reward[v]] if v in reward else [])]

@@ -40,8 +40,16 @@ def residual_spread(
     """The range of the log residuals over all trajectories, without enumerating them.
 
     By a longest and a shortest path, with `log p_F - log p_B` on edges and `-log R` at terminals.
-    Raises InputError if the policies live on different DAGs, the rewards do not fit, or one of the
-    numbers is zero, where there is no logarithm.
+
+    Args:
+        forward: `p_F` on the DAG, lifted or not.
+        backward: `p_B`, a policy or a kernel, on the same DAG.
+        rewards: `R(x)`, one per `dag.terminals`, or by state.
+        log_z: `log Z`, nats.
+
+    Raises:
+        InputError: if the policies live on different DAGs, the rewards do not fit, or one of the
+            numbers is zero, where there is no logarithm.
     """
     same_dag(forward, backward)
     dag = forward.dag
@@ -104,7 +112,16 @@ def one_sided_tv_bound(
     """`TV <= max(E_mu[(1 - e^delta)_+], E_{p_F}[(1 - e^-delta)_+])` for any `Z`, exactly.
 
     Claim one-sided-tv-bound. Trajectories are enumerated, in the field of the policies, which must
-    be ordered; raises TooLargeError if there are too many.
+    be ordered.
+
+    Args:
+        forward: `p_F` on the DAG, lifted or not.
+        backward: `p_B`, a policy or a kernel, on the same DAG.
+        rewards: `R(x)`, one per `dag.terminals`, or by state.
+        z: any number for `Z`.
+
+    Raises:
+        TooLargeError: if there are too many trajectories.
     """
     field, dag = forward.field, forward.dag
     reward = rewards_by_node(forward, rewards)

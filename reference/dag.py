@@ -195,7 +195,13 @@ def pointed_dag(children: Mapping[S, Sequence[S]], initial: S | None = None) -> 
 
 
 def check_distinct(state: Hashable, others: Sequence[Hashable], kind: str = "child") -> None:
-    """Checks that no child, or parent, of a state is listed twice; raises InputError if one is."""
+    """Checks that no child, or parent, of a state is listed twice; raises InputError if one is.
+
+    Args:
+        state: the state.
+        others: its children or parents.
+        kind: "child" or "parent", for the message.
+    """
     if len({*others}) < len(others):
         twice = next(other for other in others if others.count(other) > 1)
         raise InputError(
@@ -209,9 +215,14 @@ def numbered_dag(
 ) -> PointedDAG[S]:
     """Orders a graph of numbered states topologically, and checks that it is a pointed DAG.
 
-    `rows` has the numbers of the children of each state; numbers that already rise along every edge
-    stay as they are. If given, `initial` must be `s_o`. Raises InputError for a repeated edge, a
-    cycle, several sources, an unreachable state, or an initial state without children.
+    Args:
+        states: the states; numbers that already rise along every edge stay as they are.
+        rows: the numbers of the children of each state.
+        initial: if given, the state that must be `s_o`.
+
+    Raises:
+        InputError: a repeated edge, a cycle, several sources, an unreachable state, or an initial
+            state without children.
     """
     for state, row in zip(states, rows, strict=True):
         if len(set(row)) != len(row):

@@ -147,8 +147,14 @@ def lift(
 ) -> LiftedDAG[S]:
     """Lifts `base` by `dynamics`, merging states whose latents are equal.
 
-    Raises TooLargeError if the lift has more than `max_nodes` states, InputError if a latent is not
-    hashable, or holds a NaN.
+    Args:
+        base: the DAG.
+        dynamics: `W_o`, and the latent on arrival in a state.
+        max_nodes: the most states of the lift.
+
+    Raises:
+        TooLargeError: if the lift has more states.
+        InputError: if a latent is not hashable, or holds a NaN.
     """
     check_integer("lift", "max_nodes", max_nodes, 1, most=10**12)
     for member in ("initial", "advance"):

@@ -73,9 +73,16 @@ def fcs(p: Sequence[T], q: Sequence[T], batch_size: int) -> T:
     """FCS (eq:fcsa) with uniform batches, exact: the mean over every batch of distinct `x`.
 
     `TV(p|B, q|B)` averaged over all sets `B` of `batch_size` terminals, where `p|B` is `p`
-    conditioned on `B`. (Silva et al., 2025.) Raises InputError if a batch has probability zero
-    under `p` or `q`, so that conditioning on it is undefined, or if `batch_size` does not lie
-    between 1 and the number of terminals.
+    conditioned on `B`. (Silva et al., 2025.)
+
+    Args:
+        p: the one law, a number per terminal.
+        q: the other.
+        batch_size: the number of terminals in a batch.
+
+    Raises:
+        InputError: if a batch has probability zero under `p` or `q`, so that conditioning on it is
+            undefined, or if `batch_size` does not lie between 1 and the number of terminals.
     """
     _check_pair(p, q)
     if not 1 <= batch_size <= len(p):
@@ -88,8 +95,13 @@ def fcs(p: Sequence[T], q: Sequence[T], batch_size: int) -> T:
 def fcs_under(p: Sequence[T], q: Sequence[T], batches: Mapping[tuple[int, ...], T]) -> T:
     """FCS (eq:fcsa) under any distribution of batches, exact: `sum of r(B) TV(p|B, q|B)`.
 
-    `batches` has `r(B)`, of sum one, for each batch, a tuple of distinct terminals. Raises
-    InputError if a batch repeats a terminal or has probability zero, or `r` is no law.
+    Args:
+        p: the one law, a number per terminal.
+        q: the other.
+        batches: `r(B)`, of sum one, for each batch, a tuple of distinct terminals.
+
+    Raises:
+        InputError: if a batch repeats a terminal or has probability zero, or `r` is no law.
     """
     _check_pair(p, q)
     weights = list(batches.values())
@@ -120,7 +132,14 @@ class Estimate:
 def uniform_batches(
     terminals: int, batch_size: int, batches: int, seed: int
 ) -> npt.NDArray[np.int64]:
-    """`batches` sets of distinct terminals, drawn uniformly; shape (batches, batch_size)."""
+    """Sets of distinct terminals, drawn uniformly; shape (batches, batch_size).
+
+    Args:
+        terminals: the number of terminals.
+        batch_size: the number in a set; all of them if there are fewer.
+        batches: the number of sets.
+        seed: the seed.
+    """
     counts = {"terminals": terminals, "batch_size": batch_size, "batches": batches}
     for name, value in counts.items():
         check_integer("uniform_batches", name, value, 1, most=10**9)

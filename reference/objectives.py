@@ -71,8 +71,14 @@ def cb_objective(
     """The CB loss (col:objectives 2), the mean of `(delta(tau) - delta(tau'))^2`.
 
     `tau` and `tau'` are independent draws from `p_E`, so it is twice the variance of `delta`, and
-    twice the TB loss at the best `log Z` (VarGrad; Richter et al., 2020). Arguments and errors are
-    those of `tb_objective`.
+    twice the TB loss at the best `log Z` (VarGrad; Richter et al., 2020). Errors are those of
+    `tb_objective`.
+
+    Args:
+        forward: `p_F` on the DAG, lifted or not.
+        backward: `p_B`, a policy or a kernel, on the same DAG.
+        rewards: `R(x)`, one per `dag.terminals`, or by state.
+        exploratory: `p_E`, on the same DAG.
     """
     increments = _Increments(forward, backward, rewards, exploratory)
     half = increments.objective(increments.best_log_z)
@@ -89,7 +95,13 @@ def optimal_log_z(
 ) -> T:
     """The `log Z` that minimises the TB loss: `E_{p_E}[log R(x) + log p_B(tau|x) - log p_F(tau)]`.
 
-    Arguments and errors are those of `tb_objective`.
+    Errors are those of `tb_objective`.
+
+    Args:
+        forward: `p_F` on the DAG, lifted or not.
+        backward: `p_B`, a policy or a kernel, on the same DAG.
+        rewards: `R(x)`, one per `dag.terminals`, or by state.
+        exploratory: `p_E`, on the same DAG.
     """
     return _Increments(forward, backward, rewards, exploratory).best_log_z
 

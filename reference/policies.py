@@ -49,6 +49,11 @@ class EdgeWeights(Pictured, Generic[T]):
         """The policy proportional to a positive weight per edge: `w / sum of its row`.
 
         Integer weights give exact rationals (float probabilities rarely sum to one exactly).
+
+        Args:
+            dag: the DAG, lifted or not.
+            field: the arithmetic.
+            weights: a number per edge.
         """
         given = [field.convert(w) for w in weights]
         if len(given) != len(dag.edges):
@@ -151,7 +156,13 @@ class ForwardPolicy(_Policy[T]):
     ) -> "ForwardPolicy[T]":
         """The policy given by `rows[state][child]`; absent children have probability zero.
 
-        Raises InputError for a missing row, a state that is no child, or a row without the sum one.
+        Args:
+            dag: the DAG, lifted or not.
+            field: the arithmetic.
+            rows: for each state that is not terminal, the probabilities of its children.
+
+        Raises:
+            InputError: for a missing row, a state that is no child, or a row without the sum one.
         """
         values = [field.zero] * len(dag.edges)
         for u, row in cls.rows(dag):

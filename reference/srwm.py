@@ -47,11 +47,14 @@ def advance(
     write: Literal["q", "k"] = "q",
     read: Literal["before", "after"] = "before",
 ) -> Array:
-    """`W_t` from `W_{t-1}`, `(d, d)`: one step of eq:ASRWM, with the rotation `R`, `(d, d)`.
+    """`W_t` from `W_{t-1}`: one step of eq:ASRWM.
 
-    `x` has the outputs of the slow weights at `s_t`. The change is written at `zeta(q)`, as
-    printed, or at `zeta(k)`, a delta rule; the erased value is read before the rotation, as
-    printed, or after.
+    Args:
+        W: `W_{t-1}`, `(d, d)`.
+        R: the rotation, `(d, d)`.
+        x: the outputs of the slow weights at `s_t`.
+        write: where the change is written: `zeta(q)`, as printed, or `zeta(k)`, a delta rule.
+        read: whether the erased value is read before the rotation, as printed, or after.
     """
     old = W @ x.k if read == "before" else W @ R @ x.k
     new: Array = W @ R + x.rate * np.outer(x.v - old, x.q if write == "q" else x.k)
@@ -59,7 +62,13 @@ def advance(
 
 
 def follow(W: Array, R: Array, inputs: Sequence[Input]) -> list[Array]:
-    """`W_0, W_1, ..., W_T` as printed."""
+    """`W_0, W_1, ..., W_T` as printed.
+
+    Args:
+        W: `W_0`, `(d, d)`.
+        R: the rotation, `(d, d)`.
+        inputs: the outputs of the slow weights at `s_1, ..., s_T`.
+    """
     matrices = [W]
     for x in inputs:
         matrices.append(advance(matrices[-1], R, x))

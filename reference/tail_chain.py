@@ -25,9 +25,14 @@ def tail_chain(
 ) -> list[list[Fraction]]:
     """The transition matrix between terminal states, exactly; all trajectories are listed.
 
-    `p_B(tau | x)` has mass 1 on the DAG of `p_F`; on a lift, that of its base will do. Raises
-    InputError if the policies have different DAGs, the mass of `p_B` is not 1, or a reward is not
-    positive.
+    Args:
+        forward: `p_F`.
+        backward: `p_B`, with mass 1 on the same DAG; on a lift, that of its base will do.
+        rewards: `R(x) > 0`, one per `dag.terminals`.
+
+    Raises:
+        InputError: if the policies have different DAGs, the mass of `p_B` is not 1, or a reward is
+            not positive.
     """
     dag = forward.dag
     if backward.dag is not dag or len(rewards) != len(dag.terminals):

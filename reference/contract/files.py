@@ -47,8 +47,10 @@ _ADVICE = {
 def refusal(error: OSError, path: Path | str | None, doing: str = "used") -> InputError:
     """An error of the system as one line: the file, the reason, the remedy.
 
-    The path of the file or folder is by default that in the error, if any; `doing` is the
-    participle of the failed operation, such as "written".
+    Args:
+        error: the error.
+        path: the file or folder; for None that in the error, if any.
+        doing: the participle of the failed operation, such as "written".
     """
     name = error.filename if path is None else str(path)
     what = "a file" if name is None else repr(str(name))
@@ -128,7 +130,13 @@ def reading(path: Path, *, follow: bool = False) -> Iterator[BinaryIO]:
 
 
 def read_file(path: Path, most: int | None = None, *, follow: bool = False) -> bytes:
-    """The content of a file, by default up to an eighth of the memory; raises as `reading` does."""
+    """The content of a file; raises InputError as `reading` does, or if it is too long.
+
+    Args:
+        path: the file.
+        most: the most bytes; by default an eighth of the memory.
+        follow: whether it may be a link.
+    """
     most = memory_of_machine() // 8 if most is None else most
     with reading(path, follow=follow) as file:
         size = os.fstat(file.fileno()).st_size
@@ -192,7 +200,13 @@ def appending(path: Path) -> Iterator[TextIO]:
 
 
 def append_to_file(path: Path, text: str, *, last: bool = False) -> None:
-    """Appends text to a file, as `appending` does; waits for the disk after the `last` text."""
+    """Appends text to a file, as `appending` does.
+
+    Args:
+        path: the file.
+        text: the text.
+        last: whether to wait for the disk.
+    """
     with appending(path) as file:
         file.write(text)
         file.flush()
@@ -234,17 +248,17 @@ def sha256(content: bytes) -> str:
 
 def parsed_json(text: bytes | str) -> Any:
     """The content of a JSON text; raises ValueError if it is none, or has a key twice."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        # Of two values of a key, JSON takes the last.
+        if len(entries := dict(pairs)) < len(pairs):
+            raise ValueError("a key stands twice in one object")
+        return entries
+
     try:
-        return json.loads(text, object_pairs_hook=_once)
+        return json.loads(text, object_pairs_hook=once)
     except RecursionError:
         raise ValueError("it is nested too deep") from None
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; raises ValueError if it has a key twice, of which JSON takes the last."""
-    if len(made := dict(pairs)) < len(pairs):
-        raise ValueError("a key stands twice in one object")
-    return made
 
 
 def load_arrays(path: Path, *names: str, follow: bool = False) -> list[np.ndarray[Any, Any]]:

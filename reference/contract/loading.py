@@ -27,10 +27,15 @@ _IMPORTED: dict[str, tuple[Any, str]] = {}
 
 
 def load_object(spec: str, kind: str, example: str) -> Any:
-    """The object that `module:Name` names. `Name` may have dots; the working directory is searched.
+    """The object that `module:Name` names; the working directory is searched.
 
-    The expected kind, such as "problem", and an example of a name are for messages. Raises
-    InputError if there is no such module or name.
+    Args:
+        spec: the name; `Name` may have dots.
+        kind: the kind of object that is expected, such as "problem", for messages.
+        example: the name of one, for messages.
+
+    Raises:
+        InputError: if there is no such module or name.
     """
     module_name, colon, path = spec.partition(":")
     named = [*module_name.split("."), *path.split(".")]

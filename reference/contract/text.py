@@ -30,7 +30,13 @@ def nearest_text(value: Fraction | float, digits: int) -> str:
 
 
 def small(value: Fraction | float, *, down: bool | None = None, digits: int = 6) -> str:
-    """A number with some significant digits, rounded down, or up, or for None to the nearest."""
+    """A number in words that are no longer than they need be.
+
+    Args:
+        value: the number.
+        down: whether to round down, or up; None for to the nearest.
+        digits: the number of significant digits.
+    """
     if isinstance(value, int) or (isinstance(value, Fraction) and value.denominator == 1):
         return str(value)
     text = f"{float(value):.{digits}g}"

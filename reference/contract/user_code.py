@@ -140,7 +140,14 @@ def truth_as_number(value: Any) -> Any:
 
 
 def called(owner: str, name: str, function: Callable[..., T], *arguments: object) -> T:
-    """The result of a user's function; an `InputError` has the call, its error, file and line."""
+    """The result of a user's function; an `InputError` has the call, its error, file and line.
+
+    Args:
+        owner: the object or class that has the function, for messages.
+        name: the function's name, for messages.
+        function: the function.
+        *arguments: what it is called with.
+    """
     try:
         return function(*arguments)
     except InputError:
@@ -163,7 +170,13 @@ def _as_refusal(owner: str, name: str, error: Exception, arguments: Iterable[obj
 
 
 def asked_again(call: str, first: object, again: object) -> InputError:
-    """The error for a call such as "P: reward('aab')" with equal arguments and two results."""
+    """The error for a call with equal arguments and two results.
+
+    Args:
+        call: the call, such as "P: reward('aab')".
+        first: the one result.
+        again: the other.
+    """
     return InputError(
         f"{call} is {shown(first)}, and asked again {shown(again)}: the same question must have "
         "the same answer (random numbers, dropout left on, a set's order, an object without __eq__ "

@@ -26,12 +26,24 @@ def block_of_cell(cell: Cell, width: int) -> Hashable:
 
 
 def block_of_walker(walker: Walker, width: int, radius: int) -> Hashable:
-    """The block of a walk's position, counted from the corner `-radius`, and the exact time."""
+    """The block of a walk's position, and the exact time.
+
+    Args:
+        walker: the state of the walk.
+        width: the side of a block.
+        radius: M; blocks are counted from the corner `-M`.
+    """
     return tuple((x + radius) // width for x in walker.position), walker.time
 
 
 def end_of_string(string: str, last: int, word: int = 1) -> Hashable:
-    """The length of a string, and its last words: `last` of `word` letters each."""
+    """The length of a string, and its last words.
+
+    Args:
+        string: the string.
+        last: the number of words.
+        word: the letters of a word.
+    """
     return len(string), string[max(len(string) - last * word, 0) :]
 
 
@@ -87,16 +99,16 @@ class WithMemory:
         """The children of the old state, which remember its observations."""
         if not isinstance(state, Remembered):
             return ()
+
+        def taken(child: Any) -> tuple[Hashable, ...]:
+            return (action(child, state.state),) if self.actions else ()
+
         return tuple(
-            Remembered(child, (*state.seen, *self._new(child, state.state)))
+            Remembered(child, (*state.seen, *taken(child), self.observe(child)))
             if self.problem.children(child)
             else child
             for child in self.problem.children(state.state)
         )
-
-    def _new(self, child: Any, parent: Any) -> tuple[Hashable, ...]:
-        seen = self.observe(child)
-        return (action(child, parent), seen) if self.actions else (seen,)
 
     def reward(self, terminal: Any) -> Fraction:
         """The old reward."""
@@ -112,9 +124,15 @@ def tied_policies(
 ) -> TiedPolicies:
     """The policies that see `observe(state)`, or with memory its list along the path.
 
-    The problem is a grid, a lazy random walk or strings. A policy with memory may see its earlier
-    `actions` too. Raises TooLargeError if there are more than `max_states` states, or pairs of a
-    state and its observations.
+    Args:
+        problem: a grid, a lazy random walk or strings.
+        observe: the function of a state that a policy sees.
+        memory: whether it sees those of earlier states too.
+        max_states: the most states, or pairs of a state and its observations.
+        actions: whether a policy with memory sees its earlier actions too.
+
+    Raises:
+        TooLargeError: if there are more.
     """
     check_integer("tied_policies", "max_states", max_states, 1)
     seen_from = WithMemory(problem, observe, actions) if memory else problem

@@ -38,10 +38,18 @@ def aliasing_kl(
     """The KL of eq:max_kl, `max over histories of KL(p_F(.|second, W') || p_F(.|first, W))`, nats.
 
     The two laws are over different children, so they are compared by action: at `p_2` and `p_3` of
-    Lines, to stop or to advance by 1 or 2. `actions` names that of each edge (state, child) out of
-    the two; a Markovian policy lives on the lift by `Forgetful()`. Raises InputError if the policy
-    does not live on this lift, a state is not visited, an edge has no action, or the states do not
-    allow the same actions.
+    Lines, to stop or to advance by 1 or 2.
+
+    Args:
+        lifted: the lift; that of a Markovian policy is by `Forgetful()`.
+        forward: `p_F` on the lift.
+        first: the one base state.
+        second: the other.
+        actions: the action of each edge (state, child) out of the two.
+
+    Raises:
+        InputError: if the policy does not live on this lift, a state is not visited, an edge has no
+            action, or the states do not allow the same actions.
     """
     rows = _visited_rows(lifted, forward)
     laws: dict[Hashable, list[dict[Hashable, T]]] = {}

@@ -72,7 +72,13 @@ class Field(ABC, Generic[T]):
 
     @abstractmethod
     def agree(self, left: T, right: T, roundings: int) -> bool:
-        """Equality of two numbers, up to `roundings` roundings of non-negative terms."""
+        """Equality of two numbers, up to roundings of non-negative terms.
+
+        Args:
+            left: the one number.
+            right: the other.
+            roundings: the number of roundings, of which an exact field has none.
+        """
 
     @abstractmethod
     def log(self, value: T) -> T:

@@ -331,8 +331,10 @@ def _colour_bar(figure: Figure, axes: Axes, values: Any, legend: str) -> ScalarM
 def log_ticks(least: float, largest: float, most: int) -> list[float]:
     """Round values between two on a logarithmic scale: 1, 2 and 5 of each decade, or fewer.
 
-    The lower end is positive, the upper one more than ten times as large; decades are skipped to
-    keep to `most` ticks, at least two.
+    Args:
+        least: the lower end, positive.
+        largest: the upper end, more than ten times as large.
+        most: the most values, at least two; decades are skipped to keep to it.
     """
     low, high = math.floor(math.log10(least)), math.ceil(math.log10(largest))
     for subs in ((1, 2, 5), (1, 3), (1,)):

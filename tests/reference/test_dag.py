@@ -1,5 +1,6 @@
 """Graphs, their lifts, sums over their paths, and the names under which they are public."""
 
+import inspect
 import re
 from fractions import Fraction
 
@@ -173,3 +174,12 @@ def test_rows_that_a_law_does_not_visit_are_those_of_the_policy_given() -> None:
     first, *_ = dag.trajectories()
     p_f = forward_from_law(given, lambda tau: Fraction(tau == first))
     assert p_f.values == [1, 0, 1, 0, Fraction(3, 7), Fraction(4, 7)]
+
+
+def test_the_labels_of_the_map_stand_where_the_names_are_defined() -> None:
+    row = re.compile(r"^ {4}\w* +((?:\w+, )*\w+) +((?:def|eq|col|prop):[\w:.]+)", re.MULTILINE)
+    rows = row.findall(str(reference.__doc__))
+    assert len(rows) == 15
+    for names, label in rows:
+        for name in {*names.split(", ")} - {"Trajectory"}:
+            assert label in inspect.getsource(inspect.getmodule(getattr(reference, name)))
