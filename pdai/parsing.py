@@ -3,17 +3,17 @@
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stderr
-from dataclasses import MISSING, field, fields, make_dataclass
+from dataclasses import MISSING, field, fields, is_dataclass, make_dataclass
 from importlib import import_module
 from inspect import getdoc
 from io import StringIO
 from itertools import takewhile
-from typing import Annotated, Any, Union
+from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 import tyro
 
 from pdai.words import HELP, flag_values
-from reference.contract.errors import InputError, fixed_choices, no_such
+from reference.contract.errors import InputError, no_such
 
 ABOUT = "Path-dependent discrete samplers: train them, and know how right they are"
 # Shows every option of the chosen parts; --help shows the common ones.
@@ -102,11 +102,26 @@ def refuse_unknown_names(arguments: Sequence[str]) -> None:
 
 def refuse_unknown_choices(arguments: Sequence[str], kind: Any) -> None:
     """Refuses a value outside an option's fixed choices in a line that names the nearest."""
-    choices = fixed_choices(kind)
+    choices = _fixed_choices(kind)
     for name, value in flag_values(arguments).items():
         allowed = choices.get(name, (value,))
         if not value.startswith("-") and value not in allowed:
             raise InputError(no_such(f"choice of --{name.replace('_', '-')}", value, allowed))
+
+
+def _fixed_choices(kind: Any, name: str = "") -> dict[str, tuple[str, ...]]:
+    """The strings of every `Literal` among the fields of dataclasses, at any depth, by field."""
+    if get_origin(kind) is Literal:
+        return {name: get_args(kind)}
+    if get_origin(kind) is ClassVar:
+        return {}
+    parts = [(name, part) for part in get_args(kind)]
+    if isinstance(kind, type) and is_dataclass(kind):
+        parts = list(get_type_hints(kind).items())
+    choices: dict[str, tuple[str, ...]] = {}
+    for option, part in parts:
+        choices |= _fixed_choices(part, option)
+    return choices
 
 
 def _with_own_problem(arguments: Sequence[str]) -> Sequence[str]:

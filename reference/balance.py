@@ -1,4 +1,7 @@
-"""Balance conditions as residuals, left side minus right side, per edge, trajectory or pair."""
+"""Balance conditions as residuals, left side minus right side, per edge, trajectory or pair.
+
+Each raises InputError if the policies live on different DAGs, or flows or rewards do not fit.
+"""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +17,7 @@ from reference.contract.errors import (
     plain,
     shown,
 )
-from reference.dag import PointedDAG, Trajectory
+from reference.dag import Trajectory
 from reference.fields.field import FLOAT64, T
 from reference.policies import BackwardKernel, EdgeWeights, ForwardPolicy
 
@@ -35,9 +38,6 @@ def fm_residuals(
         forward: `p_F` on the DAG, lifted or not; the flow of an edge is `F(u) p_F(s|u)`.
         flow: `F`, one per node; its values at terminals are not read.
         rewards: `R(x)`, one per `dag.terminals`, or by state.
-
-    Raises:
-        InputError: if the flows or the rewards do not fit the DAG.
     """
     dag = forward.dag
     state_flow = _state_flow(forward, flow, rewards)
@@ -61,9 +61,6 @@ def db_residuals(
         backward: `p_B`, a policy or a kernel, on the same DAG.
         flow: `F`, one per node; at terminals `R(x)` is used instead.
         rewards: `R(x)`, one per `dag.terminals`, or by state.
-
-    Raises:
-        InputError: if the policies live on different DAGs, or flows or rewards do not fit.
     """
     same_dag(forward, backward)
     state_flow = _state_flow(forward, flow, rewards)
@@ -91,13 +88,20 @@ def subtb_residuals(
         limit: the largest number of paths to enumerate.
 
     Raises:
-        InputError: if the policies live on different DAGs, or flows or rewards do not fit.
         TooLargeError: if there are more than `limit` paths between any two states.
     """
     same_dag(forward, backward)
     dag, one = forward.dag, forward.field.one
     state_flow = _state_flow(forward, flow, rewards)
-    _check_path_count(dag, limit)
+    paths = [0] * len(dag.labels)
+    for u, v in reversed(dag.edges):
+        paths[u] += 1 + paths[v]
+    if sum(paths) > limit:
+        raise TooLargeError(
+            f"the DAG has {sum(paths):,} paths between two states, and at most {limit:,} are "
+            "enumerated one by one: use detailed balance (db_residuals), which implies the rest, "
+            "or raise `limit`"
+        )
     for start in range(len(dag.labels)):
         stack: list[tuple[int, Trajectory, T, T]] = [(start, (), one, one)]
         while stack:
@@ -120,9 +124,6 @@ def tb_residuals(
         backward: `p_B`, a policy or a kernel, on the same DAG.
         rewards: `R(x)`, one per `dag.terminals`, or by state.
         z: the flow of the initial state, `F(s_o*)`.
-
-    Raises:
-        InputError: if the two policies live on different DAGs, or the rewards do not fit.
     """
     same_dag(forward, backward)
     reward = rewards_by_node(forward, rewards)
@@ -181,9 +182,6 @@ def cb_residuals(
         rewards: `R(x)`, one per `dag.terminals`, or by state.
         same_length_only: read the corollary as printed, where both trajectories have the same
             length `T`; the condition is then too weak.
-
-    Raises:
-        InputError: if the two policies live on different DAGs, or the rewards do not fit.
     """
     same_dag(forward, backward)
     reward = rewards_by_node(forward, rewards)
@@ -277,18 +275,6 @@ def _state_flow(policy: ForwardPolicy[T], flow: Sequence[T], rewards: Rewards[T]
     for x, reward in rewards_by_node(policy, rewards).items():
         state_flow[x] = reward
     return state_flow
-
-
-def _check_path_count(dag: PointedDAG[Any], limit: int) -> None:
-    paths = [0] * len(dag.labels)
-    for u, v in reversed(dag.edges):
-        paths[u] += 1 + paths[v]
-    if sum(paths) > limit:
-        raise TooLargeError(
-            f"the DAG has {sum(paths):,} paths between two states, and at most {limit:,} are "
-            "enumerated one by one: use detailed balance (db_residuals), which implies the rest, "
-            "or raise `limit`"
-        )
 
 
 def same_dag(*policies: EdgeWeights[Any]) -> None:

@@ -1,7 +1,8 @@
 """Samplers combined into one: aggregated (prop:apx:dist) and streaming (prop:apx:sm) balance.
 
 The condition compares complete trajectories of the *base* DAG, each lifted into every sampler's own
-lift: the samplers may differ in latents, dynamics and backward policies.
+lift: the samplers may differ in latents, dynamics and backward policies. Samplers of several base
+DAGs, and rewards that do not fit, raise InputError.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -109,8 +110,7 @@ def aggregated_residuals(
     With `r(tau) = p_F(tau) / p_B(tau|x)` of the combined sampler and `r_t` of client `t`, the
     condition `r(tau) prod r_t(tau') = r(tau') prod r_t(tau)`, multiplied by all denominators. It
     makes `p_T` proportional to `prod R_t`, if each client is balanced with its `R_t` and no
-    `p_B^(t)(tau|x)` is zero. (The paper prints `p_B(tau'|x)` for `p_B(tau'|x')`.) Raises InputError
-    if there is no client, or the samplers do not share the base DAG.
+    `p_B^(t)(tau|x)` is zero. (The paper prints `p_B(tau'|x)` for `p_B(tau'|x')`.)
     """
     _same_base(clients, combined)
     field = combined.forward.field
@@ -143,9 +143,6 @@ def streaming_residuals(
         current: the sampler of step `T`.
         previous: the sampler of step `T - 1`.
         rewards: `R_T(x)`, one per terminal of the base DAG, or by state.
-
-    Raises:
-        InputError: if the samplers do not share the base DAG, or the rewards do not fit.
     """
     _same_base([previous], current)
     base = current.lifted.base

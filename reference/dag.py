@@ -288,14 +288,8 @@ def _check_source(states: Sequence[S], rows: Sequence[tuple[int, ...]], initial:
             f"the initial state {shown(initial)} is not a state without incoming edges: remove the "
             "edges into it, or name the right initial state"
         )
-    if initial is not None and len(sources) > 1:
-        others = ", ".join(repr(s) for s in sources if s != initial)
-        raise InputError(
-            f"not reachable from the initial state {shown(initial)}: {others}, which have no "
-            "incoming edges; connect them or remove them"
-        )
     if len(sources) != 1:
-        names = ", ".join(repr(s) for s in sources) or "none"
+        names = ", ".join(map(repr, sources)) or "none"
         raise InputError(
             "a pointed DAG has exactly one state without incoming edges, this one has "
             f"{len(sources)}: {names}; connect them from one initial state, or remove the others"

@@ -81,8 +81,7 @@ def fcs(p: Sequence[T], q: Sequence[T], batch_size: int) -> T:
         batch_size: the number of terminals in a batch.
 
     Raises:
-        InputError: if a batch has probability zero under `p` or `q`, so that conditioning on it is
-            undefined, or if `batch_size` does not lie between 1 and the number of terminals.
+        InputError: if a batch has probability zero under `p` or `q`, or there is no such batch.
     """
     _check_pair(p, q)
     if not 1 <= batch_size <= len(p):

@@ -55,8 +55,8 @@ def tb_objective(
         exploratory: `p_E`, on the same DAG; `forward` itself for the on-policy loss.
 
     Raises:
-        InputError: if the policies live on different DAGs, the rewards do not fit, a logarithm of
-            zero is needed, or the field has no logarithms (use FLOAT64 or BALL).
+        InputError: as the two below, if the policies live on different DAGs, a logarithm of zero is
+            needed, or the field has none (use FLOAT64 or BALL).
     """
     return _Increments(forward, backward, rewards, exploratory).objective(log_z)
 
@@ -71,8 +71,7 @@ def cb_objective(
     """The CB loss (col:objectives 2), the mean of `(delta(tau) - delta(tau'))^2`.
 
     `tau` and `tau'` are independent draws from `p_E`, so it is twice the variance of `delta`, and
-    twice the TB loss at the best `log Z` (VarGrad; Richter et al., 2020). Errors are those of
-    `tb_objective`.
+    twice the TB loss at the best `log Z` (VarGrad; Richter et al., 2020).
 
     Args:
         forward: `p_F` on the DAG, lifted or not.
@@ -94,8 +93,6 @@ def optimal_log_z(
     exploratory: ForwardPolicy[T],
 ) -> T:
     """The `log Z` that minimises the TB loss: `E_{p_E}[log R(x) + log p_B(tau|x) - log p_F(tau)]`.
-
-    Errors are those of `tb_objective`.
 
     Args:
         forward: `p_F` on the DAG, lifted or not.

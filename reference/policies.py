@@ -55,12 +55,7 @@ class EdgeWeights(Pictured, Generic[T]):
             field: the arithmetic.
             weights: a number per edge.
         """
-        given = [field.convert(w) for w in weights]
-        if len(given) != len(dag.edges):
-            raise InputError(
-                f"{cls.__name__}: {len(given)} weights for a DAG of {len(dag.edges)} edges; give "
-                "one per edge, in the DAG's numbering"
-            )
+        given = EdgeWeights(dag, field, [field.convert(w) for w in weights]).values
         values = list(given)
         for node, row in cls.rows(dag):
             total = field.sum(given[edge] for edge in row)
@@ -160,9 +155,6 @@ class ForwardPolicy(_Policy[T]):
             dag: the DAG, lifted or not.
             field: the arithmetic.
             rows: for each state that is not terminal, the probabilities of its children.
-
-        Raises:
-            InputError: for a missing row, a state that is no child, or a row without the sum one.
         """
         values = [field.zero] * len(dag.edges)
         for u, row in cls.rows(dag):

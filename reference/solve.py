@@ -5,6 +5,7 @@ from typing import Any
 
 from reference.balance import Rewards, rewards_by_node
 from reference.contract.errors import InputError, checked, plain, shown
+from reference.contract.user_code import called
 from reference.dag import PointedDAG, Trajectory
 from reference.fields.field import Field, T
 from reference.lifted import LiftedDAG
@@ -72,13 +73,7 @@ def forward_from_law(
     dag, field = policy_space.dag, policy_space.field
     through = [field.zero] * len(dag.edges)
     for tau in dag.trajectories():
-        try:
-            weight = law(tau)
-        except (TypeError, ValueError, LookupError) as error:
-            raise InputError(
-                f"the law raises {type(error).__name__}, {error}, for the trajectory {tau}: it "
-                "must give a number for each"
-            ) from error
+        weight = called("forward_from_law", "law", law, tau)
         field.check([weight], "the probability of trajectory")
         if not field.nonnegative(weight):
             raise InputError(

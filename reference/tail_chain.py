@@ -11,6 +11,7 @@ grows a new tail by `p_F`, which ends in x' after L' edges in all. It is accepte
 from collections.abc import Sequence
 from fractions import Fraction
 
+from reference.balance import rewards_by_node, same_dag
 from reference.contract.errors import InputError, checked
 from reference.dag import Trajectory
 from reference.marginals import mass
@@ -34,17 +35,13 @@ def tail_chain(
         InputError: if the policies have different DAGs, the mass of `p_B` is not 1, or a reward is
             not positive.
     """
-    dag = forward.dag
-    if backward.dag is not dag or len(rewards) != len(dag.terminals):
-        raise InputError("tail_chain: p_F, p_B and the rewards must be of one DAG: give one")
-    for x, reward in zip(dag.terminals, rewards, strict=True):
-        if reward <= 0:
-            raise InputError(
-                f"tail_chain: the reward of {dag.labels[x]!r} is {reward}, but must be positive: "
-                "leave the state out"
-            )
-    if any(b != 1 for b in mass(backward)):
-        raise InputError("tail_chain: p_B has a mass other than 1 at some state: normalise it")
+    same_dag(forward, backward)
+    dag, rewards = forward.dag, [*rewards_by_node(forward, rewards).values()]
+    if any(b != 1 for b in mass(backward)) or min(rewards) <= 0:
+        raise InputError(
+            "tail_chain: rewards must be positive, and p_B have mass 1 at every state: leave the "
+            "state out, or normalise p_B"
+        )
     place = {x: number for number, x in enumerate(dag.terminals)}
     by_start: dict[Trajectory, list[Trajectory]] = {}
     every = list(dag.trajectories())

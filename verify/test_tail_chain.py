@@ -95,9 +95,9 @@ def test_policies_that_do_not_belong_together_are_refused() -> None:
     uniform = BackwardPolicy.uniform(DIAMOND, RATIONAL)
     rewards = [Fraction(1)] * len(DIAMOND.terminals)
     for backward, given, why in (
-        (ones, rewards, "mass other than 1"),
-        (uniform, [*rewards[1:], Fraction(0)], "must be positive"),
-        (uniform, rewards[1:], "of one DAG"),
+        (ones, rewards, "p_B have mass 1 at every"),
+        (uniform, [*rewards[1:], Fraction(0)], "rewards must be positive"),
+        (uniform, rewards[1:], "1 rewards for 2 terminal states"),
     ):
         with pytest.raises(InputError, match=why):
             tail_chain(forward, backward, given)

@@ -17,7 +17,6 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import (
     Any,
-    ClassVar,
     Literal,
     ParamSpec,
     TypeVar,
@@ -343,21 +342,6 @@ def _converted(value: Any, kind: Any) -> Any:
     if get_origin(kind) is tuple and isinstance(value, list):
         return tuple(_converted(entry, get_args(kind)[0]) for entry in value)
     return Path(value) if kind is Path and isinstance(value, str) else value
-
-
-def fixed_choices(kind: Any, name: str = "") -> dict[str, tuple[str, ...]]:
-    """The strings of every `Literal` among the fields of dataclasses, at any depth, by field."""
-    if get_origin(kind) is Literal:
-        return {name: get_args(kind)}
-    if get_origin(kind) is ClassVar:
-        return {}
-    parts = [(name, part) for part in get_args(kind)]
-    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
-        parts = list(get_type_hints(kind).items())
-    choices: dict[str, tuple[str, ...]] = {}
-    for field, part in parts:
-        choices |= fixed_choices(part, field)
-    return choices
 
 
 def no_such(kind: str, word: str, known: Iterable[str]) -> str:

@@ -159,22 +159,6 @@ class ExactField(Field[T]):
         )
 
 
-class FunctionField(ExactField[T]):
-    """Functions of named parameters, which stand for positive numbers.
-
-    There is no order, so that "positive" means "not the zero function", and no check that `1 - p`
-    is at least zero: identities need none.
-    """
-
-    def positive(self, value: T) -> bool:
-        """True unless it is the zero function."""
-        return bool(value != self.zero)
-
-    def nonnegative(self, value: T) -> bool:
-        """Always true: signs of functions are not decided here."""
-        return True
-
-
 class _Rational(ExactField[Fraction]):
     name = "rational"
     element = "a rational number"

@@ -26,11 +26,27 @@ from reference.contract.errors import (
     plain,
     shown,
 )
-from reference.fields.field import RATIONAL, FunctionField
+from reference.fields.field import RATIONAL, ExactField, T
 
 # Fraction arithmetic takes 45 s for the flows of the complete DAG with 8 states (27 edges, 22
 # parameters), 0.06 s for the one with 6; beyond 24 parameters it does not end.
 MAX_PARAMETERS = 24
+
+
+class FunctionField(ExactField[T]):
+    """Functions of named parameters, which stand for positive numbers.
+
+    There is no order, so that "positive" means "not the zero function", and no check that `1 - p`
+    is at least zero: identities need none.
+    """
+
+    def positive(self, value: T) -> bool:
+        """True unless it is the zero function."""
+        return bool(value != self.zero)
+
+    def nonnegative(self, value: T) -> bool:
+        """Always true: signs of functions are not decided here."""
+        return True
 
 
 class Symbolic(FunctionField[Any]):

@@ -10,7 +10,8 @@ from typing import Any
 
 from flint import Ordering, fmpq, fmpz_mpoly, fmpz_mpoly_ctx
 
-from reference.fields.field import ExactField, Field, FunctionField
+from reference.fields.field import ExactField, Field
+from reference.fields.symbolic import FunctionField
 
 
 class _Flint(ExactField[fmpq]):
