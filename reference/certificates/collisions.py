@@ -51,34 +51,28 @@ SPARED, LEAST = 0.02, 0.1
 ROOM = 0.1
 
 
-def upper_probability(count: int, trials: int, log: float) -> float:
-    """An upper bound of a probability, which fails with probability at most `exp(-log)`.
+def probability(count: int, trials: int, log: float) -> Interval:
+    """Bounds of a probability, each of which fails with probability at most `exp(-log)`.
 
-    It is the largest q with `trials KL(count / trials | q) <= log` (Chernoff, 1952).
+    They are the smallest and the largest q with `trials KL(count / trials | q) <= log` (Chernoff,
+    1952).
 
     Args:
         count: the trials that had the event.
         trials: the number of independent trials.
         log: the logarithm of one over the level, in nats.
     """
+    low = max(0.0, 1 - _above(trials - count, trials, log))
+    return Interval(low, _above(count, trials, log))
+
+
+def _above(count: int, trials: int, log: float) -> float:
     share = count / trials
     low, high = share, 1.0
     while high - low > 2.0**-45 * high:
         middle = (low + high) / 2
         low, high = (middle, high) if trials * divergence(share, middle) < log else (low, middle)
     return min(1.0, high * (1 + 2.0**-40))
-
-
-def probability(count: int, trials: int, log: float) -> Interval:
-    """Both bounds of a probability, each of which fails with probability at most `exp(-log)`.
-
-    Args:
-        count: the trials that had the event.
-        trials: the number of independent trials.
-        log: the logarithm of one over the level, in nats.
-    """
-    low = max(0.0, 1 - upper_probability(trials - count, trials, log))
-    return Interval(low, upper_probability(count, trials, log))
 
 
 def least_gap(bounds: Interval, target: float) -> float:
@@ -157,7 +151,7 @@ def collision_bound(parts: Parts, target: Floats, level: float) -> float:
     heavy = ~rare & (scores(parts.choosing, target) ** 2 / 2 >= plan.standing_out)
     common = ~rare & ~heavy
     apart = _mass_apart(counted[heavy], target[heavy], steps, log)
-    light = upper_probability(int(counted[rare].sum()), steps, log) + float(target[rare].sum())
+    light = _above(int(counted[rare].sum()), steps, log) + float(target[rare].sum())
     rest = 0.0
     if common.any():
         weights = np.where(common, _weights(target, plan.rate), 0.0)
@@ -302,7 +296,7 @@ def _plan(steps: int, target: Floats, log: float) -> _Plan:
         common = values >= threshold * 2.0 ** (-1 / 24)
         light = float(target[target < threshold].sum())
         rate, rest = _rate(values[common], sizes[common], steps, log)
-        rare = light + upper_probability(min(steps, round(light * steps)), steps, log)
+        rare = light + _above(min(steps, round(light * steps)), steps, log)
         if (rare + rest) / 2 < best.bound:
             best = _Plan(threshold, rate, (rare + rest) / 2)
     # In H, a value of the target itself costs about the half of its deviation.

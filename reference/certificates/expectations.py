@@ -82,9 +82,8 @@ class FeatureMeans:
                 Line(f"{name}: target, by importance weights", estimate, "estimate"),
             ]
             gap = (model.low + model.high) / 2 - float(known.get(name, estimate))
-            groups.append((-abs(gap), lines))
-        groups.sort(key=lambda group: group[0])
-        return [line for _, lines in groups for line in lines]
+            groups.append((abs(gap), lines))
+        return _farthest_first(groups)
 
 
 def exact_lines(
@@ -101,7 +100,7 @@ def exact_lines(
         Two lines for each feature, those farthest apart first.
     """
     rows = rows_of(features, [x for x, _, _ in law])
-    lines: list[tuple[Fraction, list[Line]]] = []
+    groups: list[tuple[Fraction, list[Line]]] = []
     for name in next(iter(rows.values()), ()):
         values = [rows[x][name] for x, _, _ in law]
         of = kind if are_rational(values) else FLOAT_INPUT
@@ -110,9 +109,8 @@ def exact_lines(
             for at in (1, 2)
         )
         pair = [Line(f"{name}: sampler", model, of), Line(f"{name}: target", target, of)]
-        lines.append((-abs(model - target), pair))
-    lines.sort(key=lambda pair: pair[0])
-    return [line for _, pair in lines for line in pair]
+        groups.append((abs(model - target), pair))
+    return _farthest_first(groups)
 
 
 def sample_lines(
@@ -146,6 +144,11 @@ def sample_lines(
         mean.add(low, np.concatenate([low[: len(low) - len(outside)], outside + 1]))
         bound = mean.interval(level / len(names))
         gap = abs((bound.low + bound.high) / 2 - float(known.value))  # type: ignore[arg-type]  # a fraction
-        groups.append((-gap, [Line(f"{name}: sampler", bound, "bound"), known]))
-    groups.sort(key=lambda group: group[0])
-    return [line for _, lines in groups for line in lines]
+        groups.append((gap, [Line(f"{name}: sampler", bound, "bound"), known]))
+    return _farthest_first(groups)
+
+
+def _farthest_first(groups: Sequence[tuple[Fraction | float, Sequence[Line]]]) -> list[Line]:
+    """The lines of groups, each with the distance that it shows."""
+    ordered = sorted(groups, key=lambda group: -group[0])
+    return [line for _, lines in ordered for line in lines]

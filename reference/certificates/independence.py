@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reference.certificates.betting import MeanInterval
-from reference.certificates.collisions import upper_probability
+from reference.certificates.collisions import probability
 from reference.contract.errors import InputError, shown
 from reference.rows.exact import Floats
 
@@ -235,7 +235,7 @@ def check_apart(
     mean.add((gaps / largest + 1) / 2)
     highest = (2 * mean.interval(2 * math.exp(-log)).high - 1) * largest
     most = max(
-        upper_probability(max(Counter(draws).values()), len(draws), log)
+        probability(max(Counter(draws).values()), len(draws), log).high
         for draws in (samples, target)
     )
     if highest < -log * most / RATE:

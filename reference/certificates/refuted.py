@@ -102,7 +102,7 @@ def open_bare(path: Path | str) -> Iterator[tuple[BareHeader, list[Value], Itera
     """Reads the header and values of bare samples, then each sample; or raises MalformedError."""
     with reading(Path(path), follow=True) as file:
         lines = Lines(file)
-        header = read_header(lines, BareHeader, BareHeader._fields)
+        header = read_header(lines, BareHeader)
         values = [_value(lines) for _ in range(header.values)]
         if len({value.label for value in values}) < len(values):
             raise lines.malformed("two of the values have one label, and a law has each once")

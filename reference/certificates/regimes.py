@@ -126,17 +126,12 @@ class Result(NamedTuple):
     samples: int
 
 
-def blocks(
+def _blocks(
     sampler: Sampler, budget: Budget, level: float, means: Sequence[MeanInterval], draws: Draws
 ) -> Iterator[Walks]:
     """Blocks of fresh trajectories, until all intervals are narrow enough or the budget is used up.
 
-    Args:
-        sampler: draws the trajectories.
-        budget: when to stop.
-        level: that of the intervals.
-        means: the intervals, to which a block is added before the next.
-        draws: receives the trajectories.
+    A block is added to `means`, the intervals, before the next; `draws` receives the trajectories.
     """
     end = time.monotonic() + budget.seconds
     while (left := budget.samples - draws.count) > 0:
@@ -173,7 +168,7 @@ def with_log_z(
             "lower and an upper one (the lower may be minus infinity)"
         )
     above, below, weight = MeanInterval(), MeanInterval(), LowerMean()
-    for walks in blocks(sampler, budget, level, [above, below], draws):
+    for walks in _blocks(sampler, budget, level, [above, below], draws):
         for mean, bound in ((above, log_z.high), (below, max(log_z.low, -LARGEST))):
             mean.add(*shortfall(walks.log_weight - bound, _rounding(walks, bound)))
         weight.add(from_below(walks.log_weight - log_z.high, _rounding(walks, log_z.high)))
@@ -211,7 +206,7 @@ def with_target(
     log_z = _pilot(sampler)
     model, target = MeanInterval(), MeanInterval()
     above_model, above_target = MeanInterval(), MeanInterval()
-    for walks in blocks(sampler, budget, level / 4, [model, target], draws):
+    for walks in _blocks(sampler, budget, level / 4, [model, target], draws):
         model.add(*shortfall(walks.log_weight - log_z, _rounding(walks, log_z)))
         above_model.add((walks.log_weight > log_z).astype(float))
         part = terminals[target.count : target.count + len(walks.error)]
@@ -252,7 +247,7 @@ def with_neither(sampler: Sampler, level: float, budget: Budget, draws: Draws) -
     log_scale, weight, mean = _pilot(sampler), LowerMean(), LowerMean()
     drawn: list[Walks] = []
     # This interval has no upper end, so that drawing never stops for its width.
-    for walks in blocks(sampler, budget._replace(width=0.0), level, [MeanInterval()], draws):
+    for walks in _blocks(sampler, budget._replace(width=0.0), level, [MeanInterval()], draws):
         weight.add(from_below(walks.log_weight - log_scale, _rounding(walks, log_scale)))
         drawn.append(walks)
     bound, floor, low = weight.bound(level / 2), -math.inf, 0.0

@@ -20,17 +20,17 @@ They are a part of the checker, as they must not be chosen after the samples. Th
 (`proofs_notes/checker/Samples.v`) computes the same.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from itertools import accumulate
 from math import ceil, floor, lcm, prod
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from reference.certificates.betting import Interval
 from reference.certificates.check import RefusedError, Verdict, verdict_of
-from reference.certificates.format import Head, Lines, write_rows
+from reference.certificates.format import Lines, write_rows
 from reference.contract.errors import InputError
 from reference.contract.files import reading
 
@@ -116,33 +116,24 @@ def open_samples(path: Path | str) -> Iterator[tuple[SamplesHeader, Iterator[Sam
     """Reads the header of a statistical certificate, then a sample at a time, or MalformedError."""
     with reading(Path(path), follow=True) as file:
         lines = Lines(file)
-        yield read_header(lines, SamplesHeader, SamplesHeader._fields), _samples(lines)
+        yield read_header(lines, SamplesHeader), _samples(lines)
 
 
-H = TypeVar("H", bound=Head)
+def read_header(lines: Lines, kind: Any) -> Any:
+    """Reads the header of a kind that is a tuple of a name and numbers.
 
-
-def read_header(lines: Lines, kind: Callable[..., H], fields: Sequence[str]) -> H:
-    """Reads the lines above the samples, which must be those that the header writes.
-
-    They are the version, the name, and numbers after the name of each line.
-
-    Args:
-        lines: the file, at its beginning.
-        kind: makes a header of a name and numbers.
-        fields: the names of these.
-
-    Raises:
-        MalformedError: at the first malformed line.
+    Its lines are the version, the name, and numbers after the name of each line. Raises
+    MalformedError at the first that is malformed, or not as the header writes it.
     """
-    version, name, *others = kind("", *[0] * (len(fields) - 1)).lines()
+    count = len(kind._fields) - 1
+    version, name, *others = kind("", *[0] * count).lines()
     read = [lines.next()]
     if read[0] != version:
         raise lines.malformed(f"expected {version!r}")
     read += [lines.next() for _ in (name, *others)]
     label = lines.label(read[1].partition(" ")[2])
     numbers = [lines.number(word) for line in read[2:] for word in line.split(" ")[1:]]
-    if len(numbers) != len(fields) - 1:
+    if len(numbers) != count:
         expected = ", ".join(line.partition(" ")[0] for line in others)
         raise lines.malformed(f"expected the lines {expected}")
     header = kind(label, *numbers)
