@@ -1,5 +1,6 @@
 """A trained network as an exact policy on the lift of the enumerated DAG by full histories."""
 
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -28,7 +29,7 @@ def exact_policy(policy: Policy, enumeration: Enumeration, max_nodes: int) -> Ex
         TooLargeError: if the lift has more.
     """
 
-    def rows(paths: list[list[int]]) -> list[list[Fraction]]:
+    def rows(paths: list[list[int]]) -> Iterator[list[Fraction]]:
         last = np.array([len(path) - 1 for path in paths])
         # Padding repeats the last state; rows after the last are not read.
         padded = np.stack([path + path[-1:] * (last.max() + 1 - len(path)) for path in paths])
@@ -42,15 +43,9 @@ def exact_policy(policy: Policy, enumeration: Enumeration, max_nodes: int) -> Ex
                 log_p.append(np.asarray(logs))
         at = last, np.arange(len(paths))
         closed = closed_rows(np.stack(log_p)[at], masks[at[::-1]])
-        return [
-            _by_child(enumeration, path[-1], row.tolist())
-            for path, row in zip(paths, closed, strict=True)
-        ]
+        for path, row in zip(paths, closed.tolist(), strict=True):
+            edges = enumeration.edge[path[-1]].tolist()
+            probability = dict(zip(edges, exact_row(row), strict=True))
+            yield [probability[edge] for edge in enumeration.dag.out_edges[path[-1]]]
 
     return exact_sampler(enumeration.dag, rows, max_nodes, is_markovian=policy.is_markovian)
-
-
-def _by_child(enumeration: Enumeration, node: int, row: list[float]) -> list[Fraction]:
-    """The exact row of a node, which the network gives by action, in the order of the children."""
-    probability = dict(zip(enumeration.edge[node].tolist(), exact_row(row), strict=True))
-    return [probability[edge] for edge in enumeration.dag.out_edges[node]]
