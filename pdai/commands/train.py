@@ -205,7 +205,7 @@ def _train(
     if folder is not None:
         return _Done(*resume(folder, display=DISPLAY, accept_changed=accept_changed))
     announce(config.task)
-    hint_at_exact(config, is_command=True)
+    hint_at_exact(config)
     if config.run.tv:
         return _end_of(train_until(config, DISPLAY))
     return _Done(*train(config, display=DISPLAY))

@@ -1,8 +1,6 @@
-"""Hints before a training: the exact sampler, and an order of states that changes."""
+"""The hint before a training at the exact sampler."""
 
-import os
 import shlex
-import subprocess
 import sys
 from dataclasses import fields
 from typing import Any
@@ -17,16 +15,7 @@ from reference.problems.enumeration import enumerate_dag
 # Up to this many states are solved within seconds, and so many of a user's problem are counted,
 # which takes less than one.
 SECONDS, COUNTED = 200_000, 10_000
-# Seconds that another process may take to list them.
-LONGEST = 30
 CLOSED = "it has a closed form"
-# Prints the state graph of a problem in one number, in a process whose sets have another order.
-GRAPH = """
-import sys
-from reference.problems.members import as_problem
-from reference.problems.enumeration import (enumerate_dag)
-print(hash(enumerate_dag(as_problem(sys.argv[1]), int(sys.argv[2])).children))
-"""
 
 
 def exact_beside(config: TrainConfig) -> str | None:
@@ -36,7 +25,7 @@ def exact_beside(config: TrainConfig) -> str | None:
     bounded by its options; those of a user's problem are listed, up to ten thousand.
     """
     try:
-        why = _why(config.task) if config.factors.parts == 1 else None
+        why = None if config.factors.parts > 1 else _why(config.task)
     except InputError:
         # Too large, or wrong, which a training will say.
         return None
@@ -58,39 +47,10 @@ def _why(task: Task) -> str | None:
     return CLOSED if isinstance(task.make_problem(), ClosedForm) else None
 
 
-def hint_at_exact(config: TrainConfig, *, is_command: bool = False) -> None:
-    """Prints `exact_beside` to stderr, and a warning if no later process could read the run.
-
-    Only a command looks in another process: a module that calls this would run there once more.
-    """
+def hint_at_exact(config: TrainConfig) -> None:
+    """Prints `exact_beside` to stderr."""
     if (beside := exact_beside(config)) is not None:
         print(f"hint: {beside}", file=sys.stderr, flush=True)
-    if is_command and beside is not None and order_changes(config.task):
-        print(
-            "warning: in another process children(state) lists its states in another order, so "
-            "that every later command will refuse this run: sort what comes out of a set",
-            file=sys.stderr,
-            flush=True,
-        )
-
-
-def order_changes(task: Task) -> bool:
-    """True if the states of a user's small problem are seen to come in another order elsewhere."""
-    if not isinstance(task, CustomTask) or _is_only_here(task) or "PYTHONHASHSEED" in os.environ:
-        return False
-    here = hash(enumerate_dag(task.make_problem(), COUNTED).children)
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", GRAPH, task.problem, str(COUNTED)],
-            env=os.environ | {"PYTHONHASHSEED": "1"},
-            capture_output=True,
-            text=True,
-            timeout=LONGEST,
-        )
-    except subprocess.TimeoutExpired:
-        return False
-    # Whatever the module prints comes first.
-    return not done.returncode and done.stdout.split()[-1] != str(here)
 
 
 def _is_only_here(task: CustomTask) -> bool:

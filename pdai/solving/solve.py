@@ -19,9 +19,9 @@ from fast.runs.identity import imported_sources
 from fast.runs.records import save_law, seal_run, write_json
 from fast.tasks import CustomTask, Task, task_meant
 from pdai.certifying.target import Target, log_z_interval
-from pdai.solving.solved import DRAWN, MOST_COMPARED, SHOWING, TOLD, Recipe, Solved, draws_of
+from pdai.solving.solved import DRAWN, MOST_COMPARED, TOLD, Recipe, Solved, draws_of
 from reference.balance import log_float
-from reference.certificates.recorded import OTHERS, check_drawn
+from reference.certificates.recorded import check_drawn
 from reference.contract.errors import (
     InputError,
     TooLargeError,
@@ -217,7 +217,6 @@ def _by_closed_form(task: Task, problem: ClosedForm[Any], p_b: Backward, too_lar
         own, stated = Target(problem, MOST_COMPARED, 0.0), f"{name}.log_z()"
         own.check_log_z(log_z_interval(log_z, stated), stated, SAME_LOG_Z)
         own.check_terminals(f"sample of {name}", [*states])
-        _check_seeds(problem, log_z)
     why = f"{too_large}; {name} draws exact samples without listing states"
     return Answer(
         recipe=Recipe(task, p_b, "closed-form", why),
@@ -232,18 +231,6 @@ def _by_closed_form(task: Task, problem: ClosedForm[Any], p_b: Backward, too_lar
         terminals=None,
         means=_means(problem, (), None),
     )
-
-
-def _check_seeds(problem: Any, log_z: Enclosure) -> None:
-    """Refuses a user's closed form whose draws depend on more than the seed, or not on it."""
-    name = type(problem).__name__
-    first, again, other = (draws_of(problem, SHOWING, seed) for seed in (0, 0, 1))
-    if first != again:
-        raise InputError(f"{name}: sample draws other states from the same seed: use seed alone")
-    # Independent draws are equal to these with the probability of these.
-    chance = sum(log_float(exact_reward(problem, x)) - log_z.value for x in first)
-    if first == other and chance < -OTHERS:
-        raise InputError(f"{name}: sample draws the same states from two seeds: use seed")
 
 
 def _means(

@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 from fractions import Fraction
 from functools import partial
-from itertools import count, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from fast.tasks import TASKS
 from fast.training.compose import configure
 from pdai.show import plotting
 from pdai.show.stored import Stored
-from pdai.solving.hints import exact_beside, hint_at_exact
+from pdai.solving.hints import exact_beside
 from pdai.solving.solve import solve
 from pdai.solving.solved import Solved
 from reference import gamma
@@ -148,9 +148,6 @@ class Bounded(Shuffled):
 
     def sample(self, count: int, seed: int) -> list[str]:
         return ["abc"] * count
-
-
-SEEDS = count()
 
 
 class Coins:
@@ -370,8 +367,6 @@ test_bad_input_in_python = refuses(
     *(
         (lambda draw=draw: by_form(coins(sample=draw)), f"Others{words}")
         for draw, words in (
-            (lambda s, n, _: Coins.sample(s, n, 0), ": sample draws the same states from two"),
-            (lambda s, n, _: Coins.sample(s, n, next(SEEDS)), ": sample draws other .* seed"),
             (lambda s, _, seed: Coins.sample(s, 9, seed), r": sample\(4096, 0\) gives 9 st"),
             (lambda s, n, seed: [x[1:] for x in Coins.sample(s, n, seed)], ": .* not terminal"),
         )
@@ -535,28 +530,6 @@ def test_a_training_hints_at_the_exact_sampler(
 ) -> None:
     hint = exact_beside(configure(task, **options))
     assert hint is None if said is None else said in (hint or "")
-
-
-@pytest.mark.parametrize(
-    ("problem", "changes"),
-    [
-        ("tests.pdai.test_solve:Shuffled", True),
-        ("tests.pdai.test_solve:Fork", False),
-        (name_of(lambda: Shuffled()), False),
-    ],
-)
-def test_a_command_sees_an_order_that_changes_before_it_trains(
-    problem: str,
-    changes: bool,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
-    for is_command in (False, True):
-        hint_at_exact(configure("custom", problem=problem), is_command=is_command)
-        warned = "lists its states in another order" in capsys.readouterr().err
-        # A module that trains at its import would train again in the other process.
-        assert warned is (changes and is_command)
 
 
 def test_a_folder_keeps_the_data_it_was_solved_for(tmp_path: Path) -> None:
