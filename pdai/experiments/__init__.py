@@ -20,9 +20,15 @@ EXPERIMENTS: dict[str, Experiment] = {label: define(label) for label in labels()
 def chosen(label: str, seeds: int | None, pho4: Path | None, *, quick: bool) -> list[Experiment]:
     """The experiments of a label, or of "all", with the requested seeds from their first on.
 
-    Without the table of PHO4 its rows are left out; `quick` is a short version, as a test. Raises
-    InputError if there is no such label, no seed or too many, or the table of PHO4 cannot be read
-    or the label does not use it.
+    Args:
+        label: the label, or "all".
+        seeds: the number of seeds; by default those of each experiment.
+        pho4: the table of PHO4; without it its rows are left out.
+        quick: make a short version, as a test.
+
+    Raises:
+        InputError: if there is no such label, no seed or too many, or the table of PHO4 cannot be
+            read or the label does not use it.
     """
     if label != "all" and label not in EXPERIMENTS:
         raise InputError(no_such("label of an experiment", label, [*EXPERIMENTS, "all"]))

@@ -244,7 +244,12 @@ def cells(
 ) -> tuple[Cell, ...]:
     """One row of a table: a configuration, and the options that each model, a column, changes.
 
-    The configuration is None if a file is missing; the paper's numbers are for the first columns.
+    Args:
+        row: the name of the row.
+        config: the configuration that they share; None if a file is missing.
+        models: the options that each model changes.
+        paper: the paper's numbers, for the first columns.
+        probe: a further measurement in training.
     """
     quoted = [*paper, *[None] * (len(models) - len(paper))]
     return tuple(

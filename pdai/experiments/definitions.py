@@ -144,7 +144,13 @@ def _floors() -> dict[str, dict[str, tuple[float, float]]]:
 
 
 def outwards(lower: Fraction | float, upper: Fraction | float, digits: int) -> tuple[float, float]:
-    """The ends of an interval as decimals of so many digits, rounded outwards."""
+    """The ends of an interval as decimals, rounded outwards.
+
+    Args:
+        lower: the lower end.
+        upper: the upper end.
+        digits: the number of decimals.
+    """
     scale = 10**digits
     # The decimals of a float, not its binary value: 0.1763 stays as it is.
     low, high = (Fraction(str(end)) * scale for end in (lower, upper))

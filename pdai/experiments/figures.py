@@ -51,16 +51,16 @@ def draw(results: Results, files: Sequence[Path]) -> None:
 def figure_of(results: Results) -> Figure:
     """The figure of an experiment with runs, in the form of its option `draw`."""
     experiment = results.experiment
-    form = lines if experiment.draw == "log lines" else panels
+    form = _lines if experiment.draw == "log lines" else _panels
     if experiment.draw in ("rows", "points"):
-        form = by_model if experiment.layout == "models" else points
+        form = _by_model if experiment.layout == "models" else _points
     figure, note, others = form(results)
     counts = results.frame.groupby(["row", "model"]).size()
     ends = " to ".join(str(count) for count in dict.fromkeys((counts.min(), counts.max())))
     seeds = f"{ends} seed{'s' * int(counts.max() > 1)}"
     figure.suptitle(f"{experiment.label}: {seeds}{note}", fontsize=10)
     if others is not None:
-        legend(figure, results, others)
+        _legend(figure, results, others)
     return figure
 
 
@@ -78,7 +78,7 @@ def looks(experiment: Experiment) -> dict[str, Look]:
     return styles
 
 
-def marks(style: Look, size: float = 5) -> dict[str, Any]:
+def _marks(style: Look, size: float = 5) -> dict[str, Any]:
     """The options of matplotlib for the points of a model."""
     face = style.colour if style.is_filled else "white"
     return {
@@ -87,10 +87,10 @@ def marks(style: Look, size: float = 5) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def legend(figure: Figure, results: Results, others: Handles) -> None:
+def _legend(figure: Figure, results: Results, others: Handles) -> None:
     """One legend below the panels: the models that were run, then other marks by name."""
     handles = {
-        model: Line2D([], [], ls=style.line, lw=1.4, **marks(style))
+        model: Line2D([], [], ls=style.line, lw=1.4, **_marks(style))
         for model, style in looks(results.experiment).items()
         if model in results.models
     } | others
@@ -104,7 +104,7 @@ def legend(figure: Figure, results: Results, others: Handles) -> None:
     )  # fmt: skip
 
 
-def points(results: Results) -> Drawn:
+def _points(results: Results) -> Drawn:
     """One line per row: the metric, and its ratio to the first of the compared columns."""
     experiment, rows, models = results.experiment, results.rows, results.models
     base, styles = experiment.compared[0], looks(experiment)
@@ -145,7 +145,7 @@ def points(results: Results) -> Drawn:
     return figure, bars, _levels(results)
 
 
-def by_model(results: Results) -> Drawn:
+def _by_model(results: Results) -> Drawn:
     """One panel per instance, one line per model; the marks of the best of each kind are filled."""
     rows, models, styles = results.rows, results.models, looks(results.experiment)
     size = (2.2 + 2.6 * len(rows), 1.6 + 0.2 * len(models))
@@ -156,7 +156,7 @@ def by_model(results: Results) -> Drawn:
         for place, model in enumerate(models):
             values = _shown(results, results.values(row, model))
             style = styles[model]._replace(marker="o", is_filled=model in best)
-            axis.plot(values, [place] * len(values), ls="", **marks(style, 5))
+            axis.plot(values, [place] * len(values), ls="", **_marks(style, 5))
             if model in best:
                 axis.axvline(values.mean(), lw=1, color=style.colour, alpha=0.8)
         axis.set(xscale="log", xlabel=results.metric_name(row))
@@ -169,7 +169,7 @@ def by_model(results: Results) -> Drawn:
     return figure, "; filled, with a line: the best of each kind", None
 
 
-def lines(results: Results) -> Drawn:
+def _lines(results: Results) -> Drawn:
     """The metric over rows that are numbers: each seed a point, the means joined."""
     figure = Figure(figsize=(6.4, 4.4), layout="constrained")
     axis, rows = figure.subplots(), results.rows
@@ -181,7 +181,7 @@ def lines(results: Results) -> Drawn:
     for model, style in looks(results.experiment).items():
         columns = [_shown(results, results.values(row, model)) for row in rows]
         for place, values in zip(places, columns, strict=True):
-            axis.plot([place] * len(values), values, ls="", **marks(style, 4))
+            axis.plot([place] * len(values), values, ls="", **_marks(style, 4))
         means = [values.mean() if len(values) else nan for values in columns]
         axis.plot(places, means, ls=style.line, lw=1.4, color=style.colour)
     axis.set(xscale="log", xlabel=results.experiment.axis)
@@ -194,7 +194,7 @@ def lines(results: Results) -> Drawn:
     return figure, f", means joined{clipped}", _levels(results)
 
 
-def panels(results: Results) -> Drawn:
+def _panels(results: Results) -> Drawn:
     """One panel per row: curves of training with the final values at the right; or laws."""
     experiment, rows = results.experiment, results.rows
     width, height = min(len(rows), PER_LINE), -(-len(rows) // PER_LINE)
@@ -246,7 +246,7 @@ def _draw_seeds(
     With the values of another column, ratios of the two are drawn.
     """
     below = np.ones(len(values)) if others is None else others
-    axis.plot(values / below, [y] * len(values), ls="", alpha=0.8, **marks(style, 4))
+    axis.plot(values / below, [y] * len(values), ls="", alpha=0.8, **_marks(style, 4))
     if len(values) > 1:
         axis.plot(values.mean() / below.mean(), y, "|", ms=11, mew=2, color=style.colour)
     if paper is not None and (others is None or other is not None):
@@ -327,9 +327,9 @@ def _draw_curves(figure: Figure, area: Any, results: Results, row: str) -> Handl
         values = np.maximum(values, _least_of_curves(experiment)) if is_log else values
         for line in values:
             axis.plot(steps, line, lw=0.6, alpha=0.45, ls=style.line, color=style.colour)
-        median = marks(style, 3.5 if len(steps) <= MOST_MARKED else 0)
+        median = _marks(style, 3.5 if len(steps) <= MOST_MARKED else 0)
         axis.plot(steps, np.median(values, 0), lw=1.8, ls=style.line, **median)
-        ends.plot([place] * len(values), values[:, -1], ls="", alpha=0.9, **marks(style, 4))
+        ends.plot([place] * len(values), values[:, -1], ls="", alpha=0.9, **_marks(style, 4))
     others = _draw_curve_levels(axis, ends, results, row)
     tv = f"TV ({', '.join(sorted(set(results.at(row).kind)))})"
     names = {"probe": "KL, nats", "best": results.metric_name(row), "curves": tv}
@@ -384,7 +384,7 @@ def _draw_laws(figure: Figure, area: Any, results: Results, row: str) -> Handles
     for model, style in looks(results.experiment).items():
         learned = [law[0] for law in laws[results.at(row).model == model]]
         for law in learned:
-            axis.plot(range(len(law)), law, ls="", alpha=0.6, **marks(style, 3))
+            axis.plot(range(len(law)), law, ls="", alpha=0.6, **_marks(style, 3))
         if learned:
             axis.plot(np.mean(learned, 0), lw=1.6, ls=style.line, color=style.colour)
     axis.set(xlabel="terminal state", ylabel="probability")

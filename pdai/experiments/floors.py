@@ -58,8 +58,10 @@ def observation(config: TrainConfig) -> Callable[[Any], Hashable]:
 def floors(config: TrainConfig, starts: int = STARTS, splits: int = SPLITS) -> Floors:
     """The floors of a coarse task.
 
-    The searches for policies with a small TV have so many starts, and branch and bound, which
-    strings do not need, so many splits.
+    Args:
+        config: a training of the task.
+        starts: the starts of each search for a policy with a small TV.
+        splits: the splits of branch and bound, which strings do not need.
     """
     problem, observe, task = config.problem(), observation(config), config.task
     tied = tied_policies(problem, observe)

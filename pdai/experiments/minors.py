@@ -68,9 +68,14 @@ def cost(minor: Sequence[Fraction], raising: Fraction = RAISING) -> Fraction:
 def least_distance(law: dict[str, Fraction], last: int, raising: Fraction = RAISING) -> Fraction:
     """A lower bound on the TV from a law of strings to every law in the module's class.
 
-    All strings have one length, and k letters are seen, the last ones. Raising a probability costs
-    `raising`, lowering it 1 less that. Raises InputError if strings have several lengths, or their
-    probabilities do not sum to 1, and TooLargeError if there are more than 50,000 minors.
+    Args:
+        law: the probability of each string; all have one length.
+        last: the number of letters that are seen, the last ones.
+        raising: the cost of raising a probability, in (0, 1); lowering it costs 1 less that.
+
+    Raises:
+        InputError: if strings have several lengths, or their probabilities do not sum to 1.
+        TooLargeError: if there are more than 50,000 minors.
     """
     _check(law, last)
     costs = {minor: value for minor, value in _minors(law, last, raising).items() if value}
@@ -124,8 +129,15 @@ def paired_distance(law: dict[str, Fraction], last: int, raising: Fraction = RAI
 
     Strings are cut after t letters. Beginnings that look alike are paired, and for each pair the
     endings: that where the first is ahead most with that where the second is. So each cell is in
-    one minor at most, and the costs add up. The best t counts. Raises InputError if strings have
-    several lengths, or their probabilities do not sum to 1.
+    one minor at most, and the costs add up. The best t counts.
+
+    Args:
+        law: as in `least_distance`.
+        last: as there.
+        raising: as there.
+
+    Raises:
+        InputError: if strings have several lengths, or their probabilities do not sum to 1.
     """
     _check(law, last)
     sums = [Fraction(0)]

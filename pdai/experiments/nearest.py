@@ -40,9 +40,18 @@ def nearest(
 ) -> Attained:
     """A tied policy with a law near a target, by local search.
 
-    L-BFGS on a smoothed TV, from so many normal logits, and from those that are `near`. TV is not
-    convex in them, so another policy may be nearer. The stated distance of this policy is proved.
-    Raises InputError if the target is no law on the terminals.
+    L-BFGS on a smoothed TV. It is not convex in the logits, so another policy may be nearer. The
+    stated distance of this policy is proved.
+
+    Args:
+        tied: the class of policies.
+        target: one probability per terminal.
+        starts: the number of searches from normal logits.
+        seed: the seed of these.
+        near: further logits to start at, one per class.
+
+    Raises:
+        InputError: if the target is no law on the terminals.
     """
     check_integer("nearest", "starts", starts, 0 if near else 1)
     check_law(tied, target)
@@ -58,7 +67,13 @@ def nearest(
 def distance_of(
     tied: TiedPolicies, weights: Sequence[Fraction], target: Sequence[Fraction]
 ) -> Fraction:
-    """An upper bound on the TV between a tied policy's law and a target, in ball arithmetic."""
+    """An upper bound on the TV between a tied policy's law and a target, in ball arithmetic.
+
+    Args:
+        tied: the class of the policy.
+        weights: one weight per class.
+        target: one probability per terminal.
+    """
     policy = ForwardPolicy.from_weights(tied.dag, BALL, [weights[c] for c in tied.classes])
     pairs = zip(marginal(policy), target, strict=True)
     return enclose(BALL.sum(abs(p - BALL.convert(q)) for p, q in pairs) / 2)[1]

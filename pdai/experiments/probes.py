@@ -38,6 +38,11 @@ def aliasing(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
 
     `max KL(p_F(. | p_3, tau') || p_F(. | p_2, tau))` over the walks to `p_2` and `p_3`, of laws
     over actions. This does not use `exact_policy`, as there are too many walks to `p_N`.
+
+    Args:
+        setup: the set-up of the run.
+        state: the state of training.
+        step: its step.
     """
     environment = setup.environment
     walks = [walk for place in (2, 3) for walk in _walks(place, environment.actions - 1)]
@@ -70,7 +75,13 @@ def _log_p_f(policy: Policy, features: Array, masks: Array) -> Array:
 
 
 def memory(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
-    """KL(s) of fig:setsa, in nats, averaged over `p_1, ..., p_N`; of the first seed."""
+    """KL(s) of fig:setsa, in nats, averaged over `p_1, ..., p_N`; of the first seed.
+
+    Args:
+        setup: the set-up of the run.
+        state: the state of training.
+        step: its step.
+    """
     assert setup.enumeration is not None
     lifted, forward = exact_policy(setup.policies(state)[0], setup.enumeration, MAX_LIFTED)
     kl = memory_kl(lifted, forward)
@@ -82,6 +93,11 @@ def best(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
 
     Pairs of label and log reward, of the learned policy and of the uniform one. The samples are
     drawn anew from the current policy: samples of training are not kept.
+
+    Args:
+        setup: the set-up of the run.
+        state: the state of training.
+        step: its step.
     """
     config = setup.config
     count = config.sampling.batch * max(1, round(config.optimiser.steps / config.run.evaluations))
@@ -106,6 +122,11 @@ def projection(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
     """A Markovian network of the same size, fitted to trajectories of the last policy.
 
     Claim markov-projection. Its figures are recorded under `instead`, only at the last step.
+
+    Args:
+        setup: the set-up of the run.
+        state: the state of training.
+        step: its step.
     """
     config = setup.config
     if step < config.optimiser.steps:
@@ -139,6 +160,11 @@ def edges(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
     The errors are those of the learned policy, of the uniform one, and, in expectation, of the same
     number of exact draws. If nothing is enumerated, there is also a certified interval of the TV of
     trajectories, as from `pdai certify`.
+
+    Args:
+        setup: the set-up of the run.
+        state: the state of training.
+        step: its step.
     """
     record: dict[str, Any] = {"processor": time.process_time()}
     if step < setup.config.optimiser.steps:

@@ -47,8 +47,14 @@ class Box(NamedTuple):
 def least_distance(tied: TiedPolicies, target: Sequence[Fraction], splits: int) -> Fraction:
     """A lower bound on the TV from a law to the terminal laws of all tied policies.
 
-    With more splits of boxes it rises to the least TV, slowly if there are many classes. Raises
-    InputError if two actions of a state are of one class, or the target is no law.
+    Args:
+        tied: the class of policies.
+        target: one probability per terminal.
+        splits: the number of boxes that are split; with more the bound rises to the least TV,
+            slowly if there are many classes.
+
+    Raises:
+        InputError: if two actions of a state are of one class, or the target is no law.
     """
     check_integer("least_distance", "splits", splits, 0)
     check_law(tied, target)

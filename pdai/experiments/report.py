@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from pdai.experiments import correlation
 from pdai.experiments.base import Experiment
 from pdai.experiments.definitions import FOLDER
 from pdai.experiments.evidence import TABLES
@@ -13,6 +12,7 @@ from pdai.experiments.results import RESULTS, Run, stored, wanted
 from pdai.experiments.tables import (
     COSTS,
     all_rows,
+    correlation,
     costs,
     layout,
     markdown,
@@ -25,7 +25,13 @@ from reference.contract.files import read_file, replace_file
 
 
 def write(experiment: Experiment, runs: Sequence[Run], out: Path) -> str:
-    """Writes table and figure of an experiment into a folder, and returns the table."""
+    """Writes table and figure of an experiment, and returns the table.
+
+    Args:
+        experiment: the experiment.
+        runs: its runs.
+        out: the folder.
+    """
     results = Results(experiment, wanted(experiment, list(runs)))
     text = section(results)
     replace_file(out / f"{experiment.slug}.md", f"{text}\n".encode())
@@ -50,18 +56,6 @@ def section(results: Results) -> str:
     )
 
 
-def _added_seeds(experiment: Experiment) -> str:
-    """The seeds that were added after the first verdicts."""
-    if experiment.first_seeds is None:
-        return ""
-    count, first = len(experiment.seeds), experiment.first_seeds
-    others = f", but in {' and '.join(experiment.at_once)}" if experiment.at_once else ""
-    return (
-        f"Verdicts were first stored with seeds 0 to {first - 1}; {count - first} more seeds "
-        f"were added after them{others}."
-    )
-
-
 def report(experiments: Sequence[Experiment], folder: Path = RESULTS) -> dict[str, str]:
     """The whole report from the stored results: its first page, the details, and the questions.
 
@@ -83,18 +77,15 @@ def report(experiments: Sequence[Experiment], folder: Path = RESULTS) -> dict[st
         _text("models"),
         *map(_with_finding, every),
         _text("correlation"),
-        correlation.section(every),
+        correlation(every),
     )
     pages = {"README.md": front, "details.md": details, "questions.md": _text("questions")}
-    return {name: f"{filled(_with_tables(text, every), every)}\n" for name, text in pages.items()}
-
-
-def _with_tables(text: str, every: Sequence[Results]) -> str:
-    """A text with the tables that it names."""
-    for name, made in TABLES.items():
-        if f"{{{name}}}" in text:
-            text = text.replace(f"{{{name}}}", made(every))
-    return text
+    for page, text in pages.items():
+        for name, made in TABLES.items():
+            if f"{{{name}}}" in text:
+                text = text.replace(f"{{{name}}}", made(every))
+        pages[page] = f"{filled(text, every)}\n"
+    return pages
 
 
 def _text(name: str) -> str:
@@ -110,12 +101,19 @@ def _with_finding(results: Results) -> str:
 
     A finding describes the stored results, so it is not shown with a user's own.
     """
-    experiment = results.experiment
+    experiment, added = results.experiment, ""
+    if experiment.first_seeds is not None:
+        count, first = len(experiment.seeds), experiment.first_seeds
+        others = f", but in {' and '.join(experiment.at_once)}" if experiment.at_once else ""
+        added = (
+            f"Verdicts were first stored with seeds 0 to {first - 1}; {count - first} more seeds "
+            f"were added after them{others}."
+        )
     picture = f"![{experiment.title}](results/{experiment.slug}.png)"
     cost = markdown(COSTS, costs(results))
     return _joined(
         section(results),
-        _added_seeds(experiment),
+        added,
         experiment.finding,
         picture if experiment.draw != "none" and results.runs else "",
         f"<details><summary>Cost</summary>\n\n{cost}\n\n</details>" if results.runs else "",

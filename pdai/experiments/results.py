@@ -116,7 +116,13 @@ def load(path: Path) -> list[Run]:
 
 
 def save(path: Path, experiment: Experiment, runs: list[Run]) -> None:
-    """Writes results, all or nothing, in the order of the cells and seeds."""
+    """Writes results, all or nothing, in the order of the cells and seeds.
+
+    Args:
+        path: the file.
+        experiment: the experiment.
+        runs: its runs.
+    """
     order = {(cell.row, cell.model): i for i, cell in enumerate(experiment.cells)}
     runs = sorted(runs, key=lambda run: (order[run.row, run.model], run.seed))
     text = ",\n".join(json.dumps(rounded(dataclasses.asdict(run))) for run in runs)

@@ -38,7 +38,16 @@ def reproduce(experiment: Experiment, out: Path, jobs: int, say: Callable[[str],
 
     A training that diverges, or whose process dies again and again, does not stop the others. Run
     folders are in `runs/` below `out`; each process has a processor of its own, where the system
-    allows. Raises InputError if the folder cannot be made.
+    allows.
+
+    Args:
+        experiment: the experiment.
+        out: the folder of its file of results, which is made.
+        jobs: the number of processes.
+        say: prints a line of progress.
+
+    Raises:
+        InputError: if the folder cannot be made.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)

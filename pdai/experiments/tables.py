@@ -42,6 +42,9 @@ PAIRS: tuple[Pair, ...] = (
     (RESET, BEST),
 )
 
+# The paper's claim that FCS ranks as TV is about a formula, not about a table or figure.
+FORMULA, CLAIMED, FEWEST = "eq:fcsa", 0.9, 10
+BOUND = "of trajectories"
 # The level of the differences that are kept after a correction.
 LEVEL = 0.05
 # A function from p-values to p-values that are corrected for their number, in the same order.
@@ -75,7 +78,12 @@ def table(results: Results) -> Any:
         line["uniform policy"] = _ends([results.untrained(row)], number)
         line[best] = _ends([results.best(row)], number)
         if experiment.is_combined:
-            line["TV that residuals allow (combined-tv-bound)"] = _allowed(results, row)
+            allowed = results.at(row).bound
+            line["TV that residuals allow (combined-tv-bound)"] = (
+                "not run" if allowed.empty
+                else number(allowed.mean()) if allowed.any()
+                else "too many to check"
+            )  # fmt: skip
         for name, bounds in experiment.bounds.items():
             line[name] = _ends(bounds.get(row, ()), number)
         for pair in experiment.comparisons:
@@ -83,14 +91,6 @@ def table(results: Results) -> Any:
             line[f"{pair[1]} - {pair[0]} [95 %]"] = gap.text(digits) if gap else "-"
         lines.append(line)
     return pd.DataFrame(lines)
-
-
-def _allowed(results: Results, row: str) -> str:
-    """The bound on the TV of the combined samplers of a row, mean over seeds."""
-    bounds = results.at(row).bound
-    if bounds.empty:
-        return "not run"
-    return f"{bounds.mean():.{results.measure.digits}f}" if bounds.any() else "too many to check"
 
 
 def layout(results: Results) -> Any:
@@ -148,17 +148,14 @@ def overview(every: Sequence[Results]) -> str:
         body.append([_link(experiment), first, *cells.values(), papers or "-", count])
     head = ["", "against", *columns, "in the paper", "rows"]
     parts = [markdown(head, body)]
-    parts += [f"{column[0].upper()}{column[1:]}: {_tally(words[column])}." for column in columns]
+    for column, said in words.items():
+        listed = ", ".join(f"{said.count(k)} {k.value}" for k in Outcome if k in said)
+        tally = f"{len(said)} claim{'s' * (len(said) > 1)}, {listed}" if said else "no claim"
+        parts.append(f"{column[0].upper()}{column[1:]}: {tally}.")
     others = [_link(results.experiment) for results in every if not results.experiment.claim]
     if others:
         parts.append(f"Not claims of the paper: {', '.join(others)}.")
     return "\n\n".join(parts)
-
-
-def _tally(words: Sequence[Outcome]) -> str:
-    """The number of claims by their words."""
-    listed = ", ".join(f"{words.count(k)} {k.value}" for k in Outcome if k in words)
-    return f"{len(words)} claim{'s' * (len(words) > 1)}, {listed}" if words else "no claim"
 
 
 def _middle(sizes: Sequence[float], results: Results) -> str:
@@ -240,7 +237,11 @@ def all_rows(every: Sequence[Results]) -> str:
             _ends([average([row.size for row in some])] if some else [], "{:.2f}".format)
             for average, some in averages
         ]
-        decided = [_decided(rows, some) if rows else "-" for some in (rows, *corrected)]
+        decided = []
+        for some in (rows, *corrected):
+            of = Counter(row.standing for row in rows if row in some)
+            both = f"{of[Standing.BETTER]}, {of[Standing.WORSE]}"
+            decided.append(both if rows else "-")
         measured.append([against(pair), *decided, *ratios])
     head = ["", "better, worse", "after Benjamini-Hochberg", "after Holm"]
     head += ["median ratio", "mean ratio", "mean without integers"]
@@ -257,12 +258,6 @@ def claimed(every: Sequence[Results]) -> dict[Pair, list[Comparison]]:
         every_row = [Comparison(results, row, pair) for results, row, _ in shared]
         rows[pair] = [row for row in every_row if row.standing is not None]
     return rows
-
-
-def _decided(rows: Sequence[Comparison], some: Sequence[Comparison]) -> str:
-    """The numbers of rows better and worse, among those that are kept."""
-    of = Counter(row.standing for row in rows if row in some)
-    return f"{of[Standing.BETTER]}, {of[Standing.WORSE]}"
 
 
 def by_holm(chances: Sequence[float]) -> list[float]:
@@ -299,3 +294,46 @@ def kept(families: Iterable[Sequence[Comparison]], correction: Correction) -> li
         for (row, _), chance in zip(tested, corrected, strict=True)
         if chance <= LEVEL and row.standing in (Standing.BETTER, Standing.WORSE)
     ]
+
+
+def correlation(every: Sequence[Results]) -> str:
+    """The rank correlation of FCS and TV in each row with both metrics, and the verdict."""
+    body = _correlations(every)
+    if not body:
+        return "Not run yet."
+    shown = markdown(["", "TV", "runs", "Spearman's correlation of FCS and TV"], body)
+    return (
+        f"{shown}\n\nVerdict: {correlation_verdict(every)}. Where all samplers are close, FCS "
+        "ranks them by its own noise as well."
+    )
+
+
+def correlation_verdict(every: Sequence[Results]) -> str:
+    """The number of rows in which the correlation is as high as the paper says, in words."""
+    body = _correlations(every)
+    if not body:
+        return "open: not run yet"
+    high = [line for line in body if float(line[-1]) >= CLAIMED]
+    lowest = min(body, key=lambda line: float(line[-1]))
+    proper, well = (sum(BOUND not in line[1] for line in some) for some in (body, high))
+    return (
+        f"{CLAIMED} or more in {len(high)} of {len(body)} rows, and in {well} of the "
+        f"{proper} where the TV is that of terminals for certain; the lowest is "
+        f"{lowest[-1]} ({lowest[0]})"
+    )
+
+
+def _correlations(every: Sequence[Results]) -> list[list[str]]:
+    """One line for each row of an experiment with enough runs that have both metrics."""
+
+    def with_both(lines: Any) -> Any:
+        # With few terminals a batch holds all of them, and FCS is TV.
+        return lines.loc[[run.law is None for run in lines.run]].dropna(subset=["tv", "fcs"])
+
+    body = []
+    for results, row, lines in unshared(every, with_both):
+        if len(lines) >= FEWEST:
+            value = float(stats.spearmanr(lines.tv, lines.fcs).statistic)
+            name, kinds = f"{results.experiment.label}: {row}", " or ".join(sorted(set(lines.kind)))
+            body.append([name, kinds, str(len(lines)), f"{value:.3f}"])
+    return body

@@ -48,7 +48,13 @@ def config_of(training: Training) -> TrainConfig:
 
 
 def placed(training: Training, seed: int, out: Path | None = None) -> Training:
-    """The training with a seed and a folder."""
+    """The training with a seed and a folder.
+
+    Args:
+        training: the training.
+        seed: the seed; a plan has several from there on.
+        out: the folder; by default one by name.
+    """
     return _changed(training, seed=_own_seed(training, seed), out=out)
 
 
@@ -92,6 +98,11 @@ def is_of(stored: Mapping[str, Any], training: Training, seed: int) -> bool:
     """True if a stored description is that of a training; what it lacks means what it meant then.
 
     Old results have the options of all parts, and the task under "problem".
+
+    Args:
+        stored: the description.
+        training: the training.
+        seed: its seed.
     """
     expected, config = description(training, seed), config_of(training)
     owners: list[Any] = [getattr(config, part) for part in ("task", *CHOICES, *FIXED)]
@@ -99,17 +110,10 @@ def is_of(stored: Mapping[str, Any], training: Training, seed: int) -> bool:
     fields = [field for owner in owners for field in dataclasses.fields(owner)]
     usual = {f.name: ADDED.get(f.name, f.default) for f in fields if f.name in expected}
     known = {"task": stored.get("problem"), **stored, "format": expected["format"]}
-    of_other_parts = _of_parts() - expected.keys()
+    parts = (option_names(kind) for kinds in CHOICES.values() for kind in kinds.values())
+    of_other_parts = set().union(*parts) - expected.keys()
     kept = {name: known[name] for name in known.keys() - of_other_parts - {"problem"}}
     return {**_plain(usual), **kept} == expected
-
-
-@cache
-def _of_parts() -> set[str]:
-    """The options of all parts that are chosen by name."""
-    return set().union(
-        *(option_names(kind) for known in CHOICES.values() for kind in known.values())
-    )
 
 
 def _plain(data: Mapping[str, Any]) -> dict[str, Any]:

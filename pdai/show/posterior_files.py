@@ -18,8 +18,15 @@ from reference.contract.files import replace_file
 def write(answer: Answer, folder: Path, *, best: int, draws: int, seed: int) -> None:
     """Writes an exact posterior into a new folder, which appears when all is written.
 
-    It has so many of the most probable graphs or sets, and so many independent draws. Raises
-    InputError if the folder exists, or cannot be written.
+    Args:
+        answer: the posterior.
+        folder: the folder.
+        best: the number of the most probable graphs or sets.
+        draws: the number of independent draws.
+        seed: the seed of these.
+
+    Raises:
+        InputError: if the folder exists, or cannot be written.
     """
     with new_folder(folder) as place:
         tables = {**answer.tables(), "best": answer.best_columns(best)}

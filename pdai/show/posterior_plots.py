@@ -27,7 +27,13 @@ def panel_heights(run: Stored) -> tuple[float, ...]:
 
 
 def draw_posterior(run: Stored, axes: Any, colour: str) -> None:
-    """Draws the rows of panels below the distribution and the curves of a run."""
+    """Draws the rows of panels below the distribution and the curves of a run.
+
+    Args:
+        run: the run.
+        axes: the panels, row by row, three in each.
+        colour: the colour of its sampler.
+    """
     every = run.report.expectations
     if not run.has_networks:
         (axis,) = _row(axes[0], 1)

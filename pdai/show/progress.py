@@ -34,6 +34,14 @@ class Bar(Progress):
         self._bar.stop()
 
     def update(self, step: int, *, loss: float, log_z: float, tv: tuple[int, float] | None) -> None:
+        """Shows a step.
+
+        Args:
+            step: the step.
+            loss: its loss.
+            log_z: the learned `log Z`, in nats.
+            tv: the step of the last measurement, and its TV.
+        """
         """Shows a step; `tv` is the step of the last measurement and its TV."""
         text = facts(step, loss=loss, log_z=log_z, tv=tv)
         self._bar.update(self._task, completed=step, facts=text)

@@ -20,14 +20,14 @@ from fast.runs.folder import load_config
 from fast.runs.records import read_json, seal_run, write_json
 from fast.stochastic.options import GaussianOptions
 from pdai.distributed.engine import LocalProcesses
-from pdai.experiments import EXPERIMENTS, chosen, correlation, results, running
+from pdai.experiments import EXPERIMENTS, chosen, results, running
 from pdai.experiments.base import QUICK_STEPS, cells
 from pdai.experiments.definitions import FOLDER
 from pdai.experiments.frames import Results
 from pdai.experiments.report import report, section
 from pdai.experiments.results import RESULTS, Run, load, save, stored, wanted
 from pdai.experiments.running import Made, reproduce
-from pdai.experiments.tables import costs, table
+from pdai.experiments.tables import FORMULA, correlation, costs, table
 from pdai.experiments.trainings import description
 from pdai.experiments.verdicts import Comparison
 from reference import InputError
@@ -43,7 +43,7 @@ OF_A_MODEL = {"dynamics", "p_b"}.union(
 def test_every_empirical_claim_names_an_experiment() -> None:
     labels = {claim.experiment for claim in CLAIMS if claim.experiment}
     # The correlation of FCS is told from all experiments.
-    assert labels <= {*EXPERIMENTS, correlation.LABEL}
+    assert labels <= {*EXPERIMENTS, FORMULA}
 
 
 def test_every_experiment_has_a_finding_and_every_finding_an_experiment() -> None:
@@ -343,7 +343,7 @@ def test_the_rank_correlation_of_fcs_and_tv_is_taken_within_a_row() -> None:
 
     def section_of(**runs: list[Run]) -> str:
         """The section of the experiments of these names."""
-        return correlation.section([Results(tiny(label=n), of) for n, of in runs.items()])
+        return correlation([Results(tiny(label=n), of) for n, of in runs.items()])
 
     values = [0.1 * (seed + 1) for seed in range(10)]
     rising = [with_fcs(seed, tv, tv**2) for seed, tv in enumerate(values)]

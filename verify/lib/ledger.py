@@ -73,13 +73,13 @@ def result_of(claim: Claim) -> str | None:
         return None
     # Imported where asked for: they bring pandas and matplotlib, which one claim's tests need not.
     try:
-        from pdai.experiments import EXPERIMENTS, correlation
+        from pdai.experiments import EXPERIMENTS, tables
         from pdai.experiments.frames import Results
         from pdai.experiments.results import stored
         from pdai.experiments.verdicts import in_a_line
 
-        if claim.experiment == correlation.LABEL:
-            return correlation.verdict([Results(e, stored(e)) for e in EXPERIMENTS.values()])
+        if claim.experiment == tables.FORMULA:
+            return tables.correlation_verdict([Results(e, stored(e)) for e in EXPERIMENTS.values()])
         experiment = EXPERIMENTS[claim.experiment]
         return in_a_line(Results(experiment, stored(experiment)))
     except InputError as error:

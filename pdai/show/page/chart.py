@@ -42,7 +42,14 @@ class Chart:
         self.rows: list[tuple[str, str]] = []
 
     def mark(self, artist: Artist, class_: str, tips: Sequence[str] = (), **others: object) -> None:
-        """Gives an artist a class and other attributes, and each of its marks a text."""
+        """Gives an artist a class and other attributes, and each of its marks a text.
+
+        Args:
+            artist: the artist.
+            class_: the class.
+            tips: the texts, one for each mark.
+            others: the other attributes.
+        """
         name = f"mark-{len(self.marks)}"
         artist.set_gid(name)
         texts = [
@@ -52,7 +59,14 @@ class Chart:
         self.marks[name] = ({"class_": class_, **others}, texts)
 
     def run(self, artist: Artist, name: str, number: int, tips: Sequence[str] = ()) -> None:
-        """Gives an artist the colour of a run, and its marks texts, which are listed below."""
+        """Gives an artist the colour of a run, and its marks texts, which are listed below.
+
+        Args:
+            artist: the artist.
+            name: the name of the run.
+            number: its number on the page.
+            tips: the texts, one for each mark.
+        """
         texts = [f"{name}: {text}" for text in tips]
         self.mark(artist, f"series c{number % COLOURS}", texts, data_run=number)
         heads = [f"{name}, {place}" for place in range(1, len(tips) + 1)]

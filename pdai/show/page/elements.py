@@ -20,7 +20,10 @@ LONGEST = 200
 def tag(name: str, /, *children: "Element | str", **attributes: object) -> Element:
     """An element of elements and text.
 
-    Of the attributes `class_` is class, other underscores are hyphens; None is left out.
+    Args:
+        name: its name.
+        children: what is in it.
+        attributes: its attributes; underscores are hyphens, `class_` is class, None is left out.
     """
     made = Element(
         name,
@@ -47,7 +50,13 @@ def short(value: object) -> str:
 
 
 def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> Element:
-    """A table in a scrolling box that the keyboard reaches; the first of a row is its heading."""
+    """A table in a scrolling box that the keyboard reaches.
+
+    Args:
+        caption: its caption.
+        head: the names of the columns; none if it is empty.
+        rows: the cells; the first of a row is its heading.
+    """
 
     def cell(value: object, **attributes: object) -> Element:
         content = value if isinstance(value, Element) else str(value)
@@ -83,10 +92,13 @@ def written(page: Element) -> bytes:
 def document(
     title: str, links: Sequence[tuple[str, str]], sections: Sequence[Element], command: str
 ) -> bytes:
-    """The page as a file, with the place and name of each entry of its contents.
+    """The page as a file.
 
-    The first section has the identifier `overview`; `command` is that of `pdai` which makes the
-    page.
+    Args:
+        title: its title.
+        links: the place and the name of each entry of its contents.
+        sections: the sections; the first has the identifier `overview`.
+        command: the command of `pdai` that makes the page.
     """
     items = [tag("li", tag("a", name, href=href)) for href, name in links]
     style, script = (
