@@ -238,7 +238,7 @@ def chains_of(enumeration: Any, problem: Any) -> dict[str, Callable[[], Chain]]:
     """The chains on a task, by name; each begins at draws of the untrained policy."""
     labels = [enumeration.dag.labels[x] for x in enumeration.dag.terminals]
     points, logs = np.array([coordinates(label) for label in labels]), enumeration.log_rewards
-    start, axes = uniform_law(enumeration), range(points.shape[1])
+    start, axes = uniform_law(enumeration).probabilities, range(points.shape[1])
 
     def single(rule: Callable[[Any, Floats], Kernel]) -> Chain:
         return Chain([rule(alike(points, i), logs) for i in axes], start)

@@ -123,13 +123,14 @@ class TrajectoryLoss(Loss, ABC):
 
         The best constant for a batch is `-E f(tau)`. Where `log R` spans hundreds of nats, it
         moves faster at first than Adam follows, so that all residuals have one sign and the policy
-        learns little else. Beyond `log_z_reach` it replaces the parameter, and the gradient is that
-        of the log variance. (Richter et al., VarGrad, 2020.)
+        learns little else. Beyond `log_z_reach`, and in the first step, when the parameter is NaN,
+        it replaces the parameter, and the gradient is that of the log variance. (Richter et al.,
+        VarGrad, 2020.)
         """
         if not self.learns_log_z:
             return log_z
         best = -log_ratio(steps).mean()
-        return jnp.where(jnp.abs(best - log_z) > self.log_z_reach, best, log_z)
+        return jnp.where(jnp.abs(best - log_z) <= self.log_z_reach, log_z, best)
 
     def context(self, environment: AbstractEnvironment[Any], trajectories: Trajectories) -> Any:
         """More inputs from trajectories: arrays with a leading batch axis; by default none.

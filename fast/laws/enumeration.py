@@ -54,6 +54,12 @@ class Enumeration:
     parent_masks: npt.NDArray[np.bool_]
 
     @cached_property
+    def edges(self) -> tuple[Ints, Ints]:
+        """The nodes from which edges lead, and those to which, one of each per edge."""
+        starts, ends = np.array(self.dag.edges).T
+        return starts, ends
+
+    @cached_property
     def log_rewards(self) -> Floats:
         """`log R(x)` in nats, one per `dag.terminals`."""
         return np.array([log_float(reward) for reward in self.rewards])
@@ -85,7 +91,9 @@ def enumerate_environment(
     """
     dag = enumerate_dag(problem, max_states)
     rewards = enumerate_rewards(problem, dag)
-    states = jax.tree.map(lambda *leaves: np.stack(leaves), *map(environment.encode, dag.labels))
+    # Taken once: equinox wraps a method anew each time.
+    encode = environment.encode
+    states = jax.tree.map(lambda *leaves: np.stack(leaves), *map(encode, dag.labels))
     observations, children, masks, undo, parent_masks, terminal, log_reward = jax.tree.map(
         np.asarray, _all_facts(environment, states)
     )

@@ -11,13 +11,10 @@ import numpy as np
 from fast.environments import AbstractEnvironment
 from fast.laws.enumeration import Enumeration, Floats
 from fast.laws.paths import backward_paths, drawn_nodes
-from fast.laws.walk import complete_histories, policy_step, to_float64
+from fast.laws.walk import base_log_p_b, complete_histories, policy_step, to_float64
 from fast.policies.policy import AnyPolicy, Policy
 from reference.balance import log_float
 from reference.contract.errors import TooLargeError
-from reference.fields.field import FLOAT64
-from reference.marginals import marginal
-from reference.policies import ForwardPolicy
 
 MAX_HISTORIES = 20_000_000
 # Trajectories at the end of a run, and for a training curve, where nothing can be summed.
@@ -37,12 +34,15 @@ class TerminalLaw:
         method: the method, in words.
         samples: the size of the histogram, if it is one; else 0.
         error: the expected error in TV of an estimate by backward trajectories; else 0.
+        log_z_below: `E[log R(x) - log( p_F(tau) / p_B(tau|x) )]`, in nats, at most `log Z`; None if
+            it is not summed.
     """
 
     probabilities: Floats
     method: str
     samples: int = 0
     error: float = 0.0
+    log_z_below: float | None = None
 
 
 def target_law(enumeration: Enumeration) -> Floats:
@@ -55,9 +55,11 @@ def target_law(enumeration: Enumeration) -> Floats:
     return weights / math.fsum(weights)
 
 
-def uniform_law(enumeration: Enumeration) -> Floats:
-    """`p_T(x)` of the policy that is uniform among the legal actions, in float64."""
-    return np.array(marginal(ForwardPolicy.uniform(enumeration.dag, FLOAT64)))
+def uniform_law(enumeration: Enumeration) -> TerminalLaw:
+    """The law of the policy that is uniform among the legal actions and the legal parents."""
+    _, ends = enumeration.edges
+    log_p_b = -np.log(enumeration.parent_masks.sum(1)[ends])
+    return _summed(enumeration, np.ones(len(ends)), log_p_b)
 
 
 def has_exact_law(policy: AnyPolicy, enumeration: Enumeration) -> TypeGuard[Policy]:
@@ -118,23 +120,47 @@ def exact_law(policy: Policy, enumeration: Enumeration, *, float64: bool) -> Ter
             f"{MAX_HISTORIES:,} are summed: estimate its law from samples (sampled_law)"
         )
     nodes, terminals = len(enumeration.dag.labels), list(enumeration.dag.terminals)
-    p_t = np.zeros(nodes)
+    p_t, log_z_below = np.zeros(nodes), 0.0
     for block in complete_histories(policy, enumeration, float64=float64):
-        p_t += np.bincount(block.ends, np.exp(block.log_p_f), nodes)
-    return TerminalLaw(p_t[terminals], f"exact, all {count:,} trajectories summed")
+        p_f = np.exp(block.log_p_f)
+        p_t += np.bincount(block.ends, p_f, nodes)
+        log_z_below += float(p_f @ (block.log_reward - block.log_ratio))
+    method = f"exact, all {count:,} trajectories summed"
+    return TerminalLaw(p_t[terminals], method, log_z_below=log_z_below)
 
 
 def _markov_law(policy: Policy, enumeration: Enumeration, *, float64: bool) -> TerminalLaw:
-    dag = enumeration.dag
     with jax.enable_x64(float64):
         network = to_float64(policy) if float64 else policy
         seen = jnp.asarray(enumeration.observations, jnp.float64 if float64 else jnp.float32)
         _, _, table = policy_step(network, None, seen, enumeration.edge >= 0)
     taken = enumeration.edge >= 0
-    log_p_f = np.empty(len(dag.edges))
-    log_p_f[enumeration.edge[taken]] = np.asarray(table, np.float64)[taken]
-    forward = ForwardPolicy.from_weights(dag, FLOAT64, np.exp(log_p_f).tolist())
-    return TerminalLaw(np.array(marginal(forward)), "exact, dynamic programming over the states")
+    p_f = np.empty(len(enumeration.dag.edges))
+    p_f[enumeration.edge[taken]] = np.exp(np.asarray(table, np.float64)[taken])
+    log_p_b = None
+    if not policy.backward.reads_latent:
+        log_p_b = base_log_p_b(policy, enumeration, float64=float64)
+    return _summed(enumeration, p_f, log_p_b)
+
+
+def _summed(enumeration: Enumeration, weights: Floats, log_p_b: Floats | None) -> TerminalLaw:
+    """The law of the Markovian policy that is proportional to a weight for each edge."""
+    dag, (starts, ends) = enumeration.dag, enumeration.edges
+    p_f = weights / np.bincount(starts, weights)[starts]
+    visits = np.zeros(len(dag.labels))
+    visits[0] = 1.0
+    # What leads to a state starts at a smaller depth.
+    depths = np.array(dag.depths)[starts]
+    order = np.argsort(depths, kind="stable")
+    for level in np.split(order, np.flatnonzero(np.diff(depths[order])) + 1):
+        np.add.at(visits, ends[level], visits[starts[level]] * p_f[level])
+    p_t, log_z_below = visits[list(dag.terminals)], None
+    if log_p_b is not None:
+        log_p_f = np.log(p_f, where=p_f > 0, out=np.zeros_like(p_f))
+        log_ratio = float(visits[starts] * p_f @ (log_p_f - log_p_b))
+        log_z_below = float(p_t @ enumeration.log_rewards) - log_ratio
+    method = "exact, dynamic programming over the states"
+    return TerminalLaw(p_t, method, log_z_below=log_z_below)
 
 
 def sampled_law(

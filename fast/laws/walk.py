@@ -169,7 +169,7 @@ def base_log_p_b(policy: Policy, enumeration: Enumeration, *, float64: bool) -> 
         enumeration: the listed states, with their features and rewards.
         float64: evaluate the network in float64, not float32.
     """
-    heads = [v for _, v in enumeration.dag.edges]
+    _, heads = enumeration.edges
     if policy.backward.is_uniform:
         # In float64 for any network, so that the mass of `p_B` is 1 up to float64's rounding.
         uniform: Floats = -np.log(enumeration.parent_masks.sum(1)[heads])

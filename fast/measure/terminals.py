@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fast.environments import AbstractEnvironment
-from fast.laws.enumeration import Enumeration, Floats
+from fast.laws.enumeration import Enumeration, Floats, Ints
 from fast.laws.paths import drawn_nodes
 from fast.laws.terminal_law import TerminalLaw, target_law, uniform_law
 from fast.measure.report import (
@@ -43,35 +43,45 @@ class _Terminals:
         threshold = np.sort(enumeration.log_rewards)[-rank]
         self.top = self.nodes[enumeration.log_rewards >= threshold]
 
-    def figures(self, p: Floats, drawn: Any, log_rewards: Floats, log_z: Estimate) -> Figures:
-        """The figures of a law, and of nodes drawn from it."""
+    def figures(self, p: Floats, drawn: Ints, log_z: Estimate) -> Figures:
+        """The figures of a law, and of terminals drawn from it, by number."""
         target = self.target.tolist()
         return Figures(
             Estimate(total_variation(p.tolist(), target), 0.0),
             fcs_estimate(p, self.target, self.batches),
             kl_divergence(target, p.tolist()),
             log_z,
-            mean_best(drawn, log_rewards),
-            int(np.isin(self.top, drawn).sum()),
+            mean_best(drawn, self.enumeration.log_rewards[drawn]),
+            int(np.isin(self.top, self.nodes[drawn]).sum()),
         )
 
     def measured(
-        self, sampler: tuple[AnyPolicy, Floats], seed: int, learned: float | None
+        self, sampler: tuple[AnyPolicy, TerminalLaw], seed: int, learned: float | None
     ) -> Figures:
-        """The figures of a policy and its law; `log Z` is estimated if it is not learned."""
-        policy, p = sampler
-        drawn = drawn_nodes(policy, self.environment, self.enumeration, TOP_SAMPLES, seed)
-        estimate = mean_of(drawn.log_reward - (drawn.log_p_f - drawn.log_p_b))
-        log_z = estimate if learned is None else Estimate(learned, 0.0)
-        return self.figures(p, drawn.ends, drawn.log_reward, log_z)
+        """The figures of a policy and its law; without a learned `log Z` its mean from below.
+
+        Terminals are drawn from the law, and trajectories only where that is not summed.
+        """
+        policy, law = sampler
+        log_z = law.log_z_below if learned is None else learned
+        if log_z is not None and not law.samples and not law.error:
+            p = law.probabilities / law.probabilities.sum()
+            drawn = np.random.default_rng(seed).choice(len(p), TOP_SAMPLES, p=p)
+            return self.figures(law.probabilities, drawn, Estimate(log_z, 0.0))
+        paths = drawn_nodes(policy, self.environment, self.enumeration, TOP_SAMPLES, seed)
+        estimate = mean_of(paths.log_reward - (paths.log_p_f - paths.log_p_b))
+        return self.figures(
+            law.probabilities,
+            np.searchsorted(self.nodes, paths.ends),
+            estimate if learned is None else Estimate(learned, 0.0),
+        )
 
     def exact(self, samples: int, seed: int) -> Figures:
         """The figures of the target, or of a histogram of samples from it."""
         rng = np.random.default_rng(seed)
         p = rng.multinomial(samples, self.target) / samples if samples else self.target
         drawn = rng.choice(len(self.target), TOP_SAMPLES, p=self.target)
-        log_rewards, log_z = self.enumeration.log_rewards[drawn], self.enumeration.log_z
-        return self.figures(p, self.nodes[drawn], log_rewards, Estimate(log_z, 0.0))
+        return self.figures(p, drawn, Estimate(self.enumeration.log_z, 0.0))
 
 
 def enumerated_report(
@@ -93,10 +103,9 @@ def enumerated_report(
         seed: the seed of every draw.
     """
     terminals = _Terminals(environment, enumeration)
-    probabilities = [law.probabilities for law in laws]
     learned, uniform = figures_of_all(
         terminals.measured,
-        list(zip(policies, probabilities, strict=True)),
+        list(zip(policies, laws, strict=True)),
         (uniform_policy(policies[0]), uniform_law(enumeration)),
         learned_log_z,
         seed,

@@ -37,8 +37,11 @@ from fast.stochastic.trajectories import (
     trace,
 )
 from fast.training.build import fitted
-from fast.training.method import FIRST_BATCH, Gradient, Method, exploration
+from fast.training.method import Gradient, Method, exploration
 from fast.training.state import TrainState
+
+# The number of trajectories for the first estimate of `log Z`.
+FIRST_BATCH = 256
 
 
 def stochastic_loss(

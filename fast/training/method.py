@@ -18,9 +18,6 @@ from fast.training.compose import TrainConfig
 from fast.training.options import SamplingOptions
 from fast.training.state import TrainState
 
-# The number of trajectories for the first estimate of `log Z`.
-FIRST_BATCH = 256
-
 NO_SAMPLERS = FrozenSamplers()
 
 
@@ -78,7 +75,7 @@ class Method(ABC):
     """
 
     goes_alone: ClassVar[bool] = True
-    purposes: ClassVar[tuple[str, ...]] = ("policy", "samples", "log_z")
+    purposes: ClassVar[tuple[str, ...]] = ("policy", "samples")
 
     def __init__(
         self, config: TrainConfig, frozen: FrozenSamplers = NO_SAMPLERS, platform: str | None = None

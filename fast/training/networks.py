@@ -8,18 +8,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from fast.balance.loss import Loss, RatioLoss, log_ratio
-from fast.balance.steps import evaluate
+from fast.balance.loss import Loss, RatioLoss
 from fast.environments import AbstractEnvironment
-from fast.policies.policy import Sampler, uniform_policy
+from fast.policies.policy import Sampler
 from fast.sampling.backward import sample_backward
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.replay import Buffer, add, choose, empty_buffer
-from fast.sampling.trajectories import uniforms
 from fast.training.build import make_policy
 from fast.training.combined import combined_loss
 from fast.training.method import (
-    FIRST_BATCH,
     Gradient,
     Method,
     annealed,
@@ -37,23 +34,16 @@ class Networks(Method):
     def begin(
         self, environment: AbstractEnvironment[Any], seed: Int[Array, ""]
     ) -> tuple[Sampler, Buffer | None]:
-        """The initial policy, random or frozen, and the best `log Z` for a uniform policy."""
+        """The initial policy, random or frozen; a learned `log Z` is set by the first batch."""
         if self.config.factors.warm:
             (policy,) = self.frozen.policies
         else:
             policy = make_policy(self.config, environment, key=self.key(seed, "policy"))
-        config, log_z = self.config, jnp.zeros(())
-        if config.loss.learns_log_z:
-            # The best constant: `log Z` may be far from 0.
-            draws = uniforms(self.key(seed, "log_z"), environment, FIRST_BATCH)
-            uniform = uniform_policy(policy)
-            # A uniform policy costs nothing, so no row is skipped.
-            whole = self.schedule._replace(skips_ended=False)
-            drawn, _ = sample_trajectories(uniform, environment, draws, schedule=whole)
-            log_z = -jnp.mean(log_ratio(evaluate(uniform, environment, drawn)))
-        buffer, replay = None, config.replay
+        buffer, replay = None, self.config.replay
         if replay.capacity:
             buffer = empty_buffer(environment, replay.capacity, with_densities=replay.by_density)
+        # NaN until the first batch, as `TrajectoryLoss.starting_log_z` says.
+        log_z = jnp.full((), jnp.nan if self.config.loss.learns_log_z else 0.0, float)
         return Sampler(policy, log_z), buffer
 
     def learn(

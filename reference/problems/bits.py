@@ -131,19 +131,27 @@ class BitSequences(Strings, Summed):
 
     def distance(self, terminal: str) -> int:
         """The Hamming distance to the nearest mode."""
-        return min(sum(a != b for a, b in zip(terminal, mode, strict=True)) for mode in self.modes)
+        number = int(terminal, 2)
+        return min((number ^ mode).bit_count() for mode in self._numbers)
 
     def reward(self, terminal: str) -> Fraction:
         """`exp(-c d / n)`, rounded to 24 bits."""
-        return self._reward_at(self.distance(terminal))
+        return self._rewards[self.distance(terminal)]
 
     def z(self) -> Fraction:
         """`Z`, the sum of all rewards; TooLargeError if modes have too few common words."""
-        terms = (count * self._reward_at(d) for d, count in enumerate(distance_counts(self.modes)))
-        return sum(terms, Fraction(0))
+        terms = zip(self._rewards, distance_counts(self.modes), strict=True)
+        return sum((count * reward for reward, count in terms), Fraction(0))
 
-    def _reward_at(self, distance: int) -> Fraction:
-        return dyadic(math.exp(-self.exponent * distance / self.length))
+    @cached_property
+    def _numbers(self) -> list[int]:
+        return [int(mode, 2) for mode in self.modes]
+
+    @cached_property
+    def _rewards(self) -> list[Fraction]:
+        """The reward at each distance."""
+        n = self.length
+        return [dyadic(math.exp(-self.exponent * d / n)) for d in range(n + 1)]
 
 
 def distance_counts(modes: Sequence[str]) -> list[int]:

@@ -141,6 +141,9 @@ def test_log_z_is_left_alone_within_reach_and_taken_of_the_batch_beyond() -> Non
     loss, batch = TrajectoryBalance(), steps_of([4.0, 8.0])
     for near in (-16.0, -6.0, 4.0):
         assert float(loss.starting_log_z(batch, jnp.float32(near))) == near
+    # Before the first batch it is NaN.
+    for first in (loss, Patient()):
+        assert float(first.starting_log_z(batch, jnp.float32(jnp.nan))) == -6.0
     for far in (FAR, -16.5, 4.5):
         assert float(loss.starting_log_z(batch, jnp.float32(far))) == -6.0
         # Controls: what has no log Z, or never takes another.
@@ -179,8 +182,10 @@ def test_within_reach_training_is_the_same_bit_by_bit() -> None:
     states = [after(loss, 5)[0] for loss in (TrajectoryBalance(), Patient())]
     leaves = [jax.tree.leaves(state.sampler) for state in states]
     assert all(np.array_equal(a, b) for a, b in zip(*leaves, strict=True))
-    # Control: from far off it is not.
+    # Both begin with what the first batch says, as from far off. Control: without, they do not.
     far = jax.tree.leaves(after(TrajectoryBalance(), 5, FAR)[0].sampler)
+    assert all(np.array_equal(a, b) for a, b in zip(leaves[0], far, strict=True))
+    far = jax.tree.leaves(after(Patient(), 5, FAR)[0].sampler)
     assert not all(np.array_equal(a, b) for a, b in zip(leaves[0], far, strict=True))
 
 

@@ -427,7 +427,7 @@ def test_every_chain_comes_to_the_target(problem: Any) -> None:
             law = kernel.law(law)
         np.testing.assert_allclose(read(law), target, atol=1e-9)
     # Control: what they begin with is another law.
-    assert abs(uniform_law(enumeration) - target).sum() > 0.1
+    assert abs(uniform_law(enumeration).probabilities - target).sum() > 0.1
 
 
 def test_distance_by_a_library_s_steps_is_the_exact_one(cases: Any) -> None:

@@ -2,6 +2,7 @@
 
 import math
 import statistics
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -317,8 +318,9 @@ def test_figures_by_a_user_s_closed_form_say_that_nothing_proves_it(
     "fast.laws.terminal_law.uniform_law",
     "fast.laws.paths.drawn_nodes",
 )
+@pytest.mark.parametrize("is_summed", [True, False])
 def test_a_report_on_all_terminals_has_the_figures_of_exact_arithmetic(
-    exact: Exact, monkeypatch: pytest.MonkeyPatch
+    exact: Exact, is_summed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in (("TOP_SAMPLES", 60), ("FCS_BATCHES", 400), ("FCS_SIZE", 3)):
         monkeypatch.setattr(terminals, name, value)
@@ -327,14 +329,18 @@ def test_a_report_on_all_terminals_has_the_figures_of_exact_arithmetic(
     environment, enumeration = exact.instance.environment, exact.instance.enumeration
     assert target_law(enumeration) == pytest.approx(np.array(exact.pi, float), rel=1e-15)
     law = exact_law(exact.policy, enumeration, float64=True)
+    # A law that counts as sampled has its trajectories drawn.
+    law = law if is_summed else replace(law, samples=60)
     report: Any = enumerated_report([exact.policy], None, environment, enumeration, [law], SEED)
-    walk = tuple(marginal(ForwardPolicy.uniform(enumeration.dag, RATIONAL)))
-    assert uniform_law(enumeration) == pytest.approx(np.array(walk, float), rel=1e-14)
+    walk = summed(exact.instance, uniform_policy(exact.policy))
+    uniform = uniform_law(enumeration)
+    assert uniform.probabilities == pytest.approx(np.array(walk.p_t, float), rel=1e-14)
     samplers = (
-        (report.learned[0], exact.p_t, exact.policy, SEED + 1),
-        (report.uniform, walk, uniform_policy(exact.policy), SEED),
+        (report.learned[0], exact, SEED + 1, is_summed),
+        (report.uniform, walk, SEED, True),
     )
-    for figures, p_t, policy, seed in samplers:
+    for figures, on, seed, from_law in samplers:
+        p_t = on.p_t
         tv = float(metrics.total_variation(p_t, exact.pi))
         assert figures.tv.mean == pytest.approx(tv, rel=1e-12)
         assert figures.tv.standard_error == 0
@@ -345,10 +351,12 @@ def test_a_report_on_all_terminals_has_the_figures_of_exact_arithmetic(
         by_hand = fcs_by_hand(np.array(p_t, float), np.array(exact.pi, float), batches)
         assert figures.fcs.mean == pytest.approx(by_hand, rel=1e-12)
         # What was sampled, and the best of it, by sorting.
-        block = drawn_nodes(policy, environment, enumeration, 60, seed)
+        block = drawn_nodes(on.policy, environment, enumeration, 60, seed)
         reward = dict(zip(enumeration.dag.terminals, enumeration.log_rewards, strict=True))
         ranked = sorted(reward, key=reward.__getitem__, reverse=True)
-        seen = set(block.ends.tolist())
+        places = np.random.default_rng(seed).choice(len(p_t), 60, p=np.array(p_t, float))
+        ends = np.array(enumeration.dag.terminals)[places] if from_law else block.ends
+        seen = set(ends.tolist())
         best = [reward[x] for x in ranked if x in seen][:3]
         assert figures.best == pytest.approx(statistics.fmean(best), rel=1e-12)
         top = [x for x in ranked if reward[x] >= reward[ranked[3]]]
@@ -359,9 +367,11 @@ def test_a_report_on_all_terminals_has_the_figures_of_exact_arithmetic(
             reward[x] - f + b
             for x, _, f, b, _ in zip(*(column.tolist() for column in block), strict=True)
         ]
-        assert figures.log_z.mean == pytest.approx(statistics.fmean(minus_f), rel=1e-12)
-    assert is_near(report.learned[0].log_z.mean, exact.p_f, exact.minus_f, 60)
-    assert report.exact.tv == report.exact.fcs == metrics.Estimate(0.0, 0.0)
+        below = on.p_f @ on.minus_f if from_law else statistics.fmean(minus_f)
+        assert figures.log_z.mean == pytest.approx(below, rel=1e-12)
+        assert is_near(figures.log_z.mean, on.p_f, on.minus_f, 60)
+    if is_summed:
+        assert report.exact.tv == report.exact.fcs == metrics.Estimate(0.0, 0.0)
     assert report.exact.log_z.mean == report.log_z
     assert report.log_z == pytest.approx(exact.log_z, rel=1e-15)
 
