@@ -248,8 +248,8 @@ def test_a_table_of_eleven_blocks_is_read_and_summed(tmp_path: Path) -> None:
 @pytest.mark.catches(
     "The Hamming distance is not divided by the length.",
     "reference/problems/bits.py",
-    "-self.exponent * distance / self.length))",
-    "-self.exponent * distance))",
+    "-self.exponent * d / n)) for",
+    "-self.exponent * d)) for",
 )
 def test_bits_measure_the_distance_to_the_nearest_mode() -> None:
     problem = BitSequences(("0000", "1110"), 2)
