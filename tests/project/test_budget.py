@@ -156,5 +156,5 @@ def test_the_weekend_is_as_long_as_it_says_and_its_labels_are_there() -> None:
     assert f"These {len(rows)} files" in page
     texts = {file: (ROOT / file).read_text() for file, _ in rows}
     assert all(label in texts[file] for file, label in rows)
-    assert sum(len(text.splitlines()) for text in texts.values()) < 7_000
-    assert "fewer than 7,000 lines" in page
+    assert sum(len(text.splitlines()) for text in texts.values()) < 7_400
+    assert "fewer than 7,400 lines" in page
