@@ -236,6 +236,12 @@ def option_names(options: type[Any]) -> set[str]:
     return {field.name for field in dataclasses.fields(options)} - {"make"}
 
 
+def options_of(part: Any) -> dict[str, Any]:
+    """The options of a part, by name."""
+    names = (field.name for field in dataclasses.fields(part))
+    return {name: getattr(part, name) for name in names if name != "make"}
+
+
 def own_part(part: str, options: Any) -> Any:
     """The user's class or function behind a part's options; None for a built-in part."""
     if CHOICES[part].name_of(type(options)) is not None:

@@ -5,23 +5,21 @@ line is read twice: first for the task and these choices, then for all options. 
 first reading alone, and imports no JAX.
 """
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import field, fields, make_dataclass
+from dataclasses import field, fields, make_dataclass, replace
 from inspect import getdoc
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Union
 
 import tyro
 
-from fast.parts import CHOICES, check_name, option_names
+from fast.parts import CHOICES, check_name, option_names, options_of
 from fast.tasks import TASKS, Task
 from fast.training.compose import (
     FIXED,
+    NONE,
     TrainConfig,
-    choices,
-    choose_parts,
-    configure,
+    parts_of,
     refuse_misplaced,
     usual_options,
 )
@@ -59,86 +57,110 @@ COMMON: dict[str, Any] = {
 
 
 class Scanned(NamedTuple):
-    """The problem and the parts that a command line chooses, and whether `--help` is in it."""
+    """The problem that a command line chooses, and the parts that it chooses, by default options.
+
+    With `--help` no part is looked up: `parts` is empty.
+    """
 
     task: str
-    choices: Mapping[str, str]
-    asks_help: bool
+    names: Mapping[str, Any]
+    parts: Mapping[str, Any]
 
 
-def scan(arguments: Sequence[str], usual: str) -> Scanned:
-    """The task and the parts that the arguments after a command choose; the usual task if none.
+def scan(arguments: Sequence[str], task: str, usual: Mapping[str, Mapping[str, Any]]) -> Scanned:
+    """The task and the parts that the arguments after a command choose.
 
-    Raises InputError if it has an option of a part that is not chosen.
+    Args:
+        arguments: the words after the name of the command.
+        task: the task if they name none.
+        usual: options by task that differ from the defaults of the task.
+
+    Raises:
+        InputError: if there is an option of a part that is not chosen.
     """
-    task = next((word for word in arguments if word in TASKS), usual)
-    given = flag_values(arguments)
-    chosen = {part: given[part] for part in CHOICES if given.get(part, MISSING) != MISSING}
+    task = next((word for word in arguments if word in TASKS), task)
+    values, defaults = flag_values(arguments), usual.get(task, {})
+    chosen = {part: values[part] for part in CHOICES if values.get(part, MISSING) != MISSING}
     for part, name in chosen.items():
         check_name(part, name)
-    asks_help = not HELP.isdisjoint(arguments)
-    if not asks_help:
-        names = given.keys() | {name.removeprefix("no_") for name in given}
-        refuse_misplaced(names, TASKS[task], chosen)
-    return Scanned(task, chosen, asks_help)
+    names = {**defaults, **usual_options(TASKS[task], {**defaults, **chosen}), **defaults, **chosen}
+    if not HELP.isdisjoint(arguments):
+        return Scanned(task, names, {})
+    parts = parts_of(TASKS[task], chosen, defaults)
+    refuse_misplaced({name.removeprefix("no_") for name in values} | values.keys(), parts)
+    return Scanned(task, names, parts)
 
 
-def options_class(chosen: Scanned, usual: Mapping[str, Any]) -> type[Any]:
-    """The class of the options of a run, with a field for each part that has options.
+def options_class(chosen: Scanned, first: Mapping[str, Any] = NONE) -> type[Any]:
+    """The class of the options of a run: the parts of a `TrainConfig`, and a method that makes it.
 
-    With `--help`, only the common options are fields; `usual` has those that differ from the
-    defaults of the task.
+    Parts without options are left out. With `--help`, only the common options are fields. `first`
+    has groups of options that are not of the run, by name.
     """
     task = TASKS[chosen.task]
-    options = {**usual, **chosen.choices}
-    names = choices(task, options)
-    defaults = {**usual_options(task, options), **usual, **names}
-    if chosen.asks_help:
-        return _made(task, {"task": task, "common": _common(chosen.task)}, defaults)
-    groups: dict[str, Any] = {"parts": Parts}
-    for part, picked in choose_parts(task, options).items():
-        if picked.is_object:
-            defaults |= vars(picked.make())
-        # A group of options has the name of the chosen part.
-        called = str(names.get(part, part)).rpartition(":")[2]
-        # A user's class or function has the options of any part of its kind.
-        is_own = any(item.name == "make" for item in fields(picked.options))
-        kind = picked.options.__base__ if is_own else picked.options
-        groups[re.sub(r"\W", "_", called)] = kind
-    return _made(task, groups, defaults)
+    if not chosen.parts:
+        common = {"task": _usual(task, chosen.names), "common": _common(chosen)}
+        return _made(task, {**first, **common})
+    groups = {**first, "chosen": _usual(Parts, chosen.names)}
+    groups |= {part: _readable(options) for part, options in chosen.parts.items()}
+
+    def config(self: Any) -> TrainConfig:
+        """The configuration of the options that were parsed."""
+        parts = {
+            part: replace(usual, **vars(getattr(self, part))) if hasattr(self, part) else usual
+            for part, usual in chosen.parts.items()
+        }
+        return TrainConfig(**parts)
+
+    return _made(task, groups, {"config": config})
 
 
-def _made(task: type[Task], groups: Mapping[str, Any], defaults: Mapping[str, Any]) -> type[Any]:
-    """A dataclass with a field for each group of options that is not empty."""
-    given = []
-    for name, kind in groups.items():
-        names = option_names(kind)
-        if names:
-            default = kind(**{key: value for key, value in defaults.items() if key in names})
-            given.append((name, kind, field(default=default)))
-    made = make_dataclass(f"{task.__name__}Options", given, frozen=True)
+def _usual(kind: type[Any], values: Mapping[str, Any]) -> Any:
+    """The options of a class, with these defaults where it has them."""
+    names = option_names(kind) & values.keys()
+    return kind(**{name: values[name] for name in names})
+
+
+def _readable(part: Any) -> Any:
+    """The options of a part; a user's class or function has those of any part of its kind."""
+    is_own = any(item.name == "make" for item in fields(part))
+    base: Any = type(part).__base__
+    return _usual(base, options_of(part)) if is_own else part
+
+
+def _made(
+    task: type[Task], groups: Mapping[str, Any], methods: Mapping[str, Any] = NONE
+) -> type[Any]:
+    """A dataclass with a field for each group of options that is not empty, by its default."""
+    given = [
+        (name, type(options), field(default=options))
+        for name, options in groups.items()
+        if fields(options)
+    ]
+    name = f"{task.__name__}Options"
+    made = make_dataclass(name, given, frozen=True, namespace=dict(methods))
     made.__doc__ = getdoc(task)
     return made
 
 
-def _common(task: str) -> type[Any]:
+def _common(chosen: Scanned) -> Any:
     """The options that most runs set."""
     usual: dict[str, Any] = {part: kind.usual for part, kind in CHOICES.items()}
     usual |= {item.name: item.default for kind in FIXED.values() for item in fields(kind)}
-    usual["parameters"] = PARAMETERS
+    usual |= {"parameters": PARAMETERS, **chosen.names}
     common = make_dataclass(
         "Common", [(name, kind, usual[name]) for name, kind in COMMON.items()], frozen=True
     )
     common.__doc__ = (
         "The options that most runs set. --help-all shows every option of the chosen parts, "
-        f"and `pdai train {task} --dynamics gru --help-all` those of a GRU."
+        f"and `pdai train {chosen.task} --dynamics gru --help-all` those of a GRU."
     )
-    return common
+    return common()
 
 
 def task_options(task: str, how: type[Any]) -> type[Any]:
     """The class of the options of a problem, and of those of a command, as `task` and `how`."""
-    return _made(TASKS[task], {"task": TASKS[task], "how": how}, {})
+    return _made(TASKS[task], {"task": TASKS[task](), "how": how()})
 
 
 def tasks_union(task: str, kind: type[Any], shown: Sequence[str] = tuple(TASKS)) -> tuple[Any, Any]:
@@ -158,10 +180,3 @@ def tasks_union(task: str, kind: type[Any], shown: Sequence[str] = tuple(TASKS))
             other.__doc__ = about
             union.append(Annotated[other, tyro.conf.subcommand(name, description=about)])
     return default, Union[tuple(union)]  # noqa: UP007  (of a computed tuple)
-
-
-def config_of(options: Any, task: str, without: Sequence[str] = ()) -> TrainConfig:
-    """The configuration that parsed options of a task make, without some of their fields."""
-    groups = [getattr(options, part.name) for part in fields(options) if part.name not in without]
-    flat = {item.name: getattr(group, item.name) for group in groups for item in fields(group)}
-    return configure(task, **flat)

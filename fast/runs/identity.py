@@ -8,7 +8,7 @@ from typing import Any
 
 from fast.runs.records import read_json
 from fast.tasks import CustomTask, Task
-from fast.training.compose import TrainConfig, to_flat
+from fast.training.compose import TrainConfig, by_name, to_json
 from reference.contract.errors import InputError
 from reference.contract.files import read_file
 from reference.contract.loading import source_of
@@ -20,10 +20,10 @@ SAMPLER = ("config.json", "meta.json", "checkpoint.eqx")
 def check_same_run(stored: TrainConfig, config: TrainConfig) -> None:
     """Refuses a stored run with another configuration, other data or other frozen samplers."""
     run = f"the run in {str(stored.folder())!r}"
-    ours, theirs = to_flat(config), to_flat(stored)
+    ours, theirs = by_name(to_json(config)), by_name(to_json(stored))
     inputs = config.task.input_files.keys() & stored.task.input_files.keys()
     for name in [*ours, *(theirs.keys() - ours.keys())]:
-        if name not in ("frozen", "out", *inputs) and ours.get(name) != theirs.get(name):
+        if name not in ("frozen", *inputs) and ours.get(name) != theirs.get(name):
             raise InputError(
                 f"{run} has {name} = {theirs.get(name)}, but {ours.get(name)} is asked for: it is "
                 "another run; move it away, or choose another folder with --out"

@@ -1,18 +1,26 @@
-"""The configuration of a training run, made from options by name. Imports no JAX.
+"""The configuration of a training run: its parts, each with its options. Imports no JAX.
 
-Options have the same names everywhere, so a configuration is a flat mapping on the command line, in
-a `config.json` and in Python: the name of its task, those of the parts that are chosen by name
-(`dynamics`, `loss`, `p_b`, `replay`), and the options of all of them. An option belongs to the part
-that declares it.
+A `config.json` has the same parts. Options have names of their own, so the command line and Python
+give them without a part: an option belongs to the part that declares it.
 """
 
-import dataclasses
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from fast.parts import CHOICES, DEFAULTS, Chosen, choose, name_of_part, option_names, own_part
+from fast.parts import (
+    CHOICES,
+    DEFAULTS,
+    Chosen,
+    choose,
+    name_of_part,
+    option_names,
+    options_of,
+    own_part,
+)
 from fast.tasks import TASKS, Task
 from fast.training.options import Factors, OptimiserOptions, RunOptions, SamplingOptions
 from reference.contract.errors import InputError, build, nearest, require
@@ -25,7 +33,10 @@ if TYPE_CHECKING:
     from fast.policies.backward import BackwardOptions
     from fast.sampling.replay import NoReplay
 
-FORMAT = 4
+FORMAT = 5
+# The key of the name of a part beside its options: no option has the name of a keyword.
+IS = "is"
+NONE: Mapping[str, Any] = MappingProxyType({})
 # The parts that every run has.
 FIXED: dict[str, type] = {
     "sampling": SamplingOptions,
@@ -157,8 +168,8 @@ class TrainConfig:
             )
 
     def name_of(self, part: str) -> str:
-        """The name of a part that is chosen by name: dynamics, loss, p_b or replay."""
-        return name_of_part(part, getattr(self, part))
+        """The name of a part that is chosen by name: task, dynamics, loss, p_b or replay."""
+        return self.task.name if part == "task" else name_of_part(part, getattr(self, part))
 
     def own_parts(self) -> dict[str, str]:
         """The names of the parts that are the user's own."""
@@ -167,17 +178,18 @@ class TrainConfig:
 
     def changed(self, **changes: Any) -> "TrainConfig":
         """The configuration with other options; a replaced part loses its options."""
-        flat = to_flat(self)
-        task = flat.pop("task")
-        for part in CHOICES:
-            if part in changes and changes[part] != flat[part]:
-                left = option_names(type(getattr(self, part)))
-                for name in left - option_names(choose(part, changes[part]).options):
-                    flat.pop(name, None)
-            elif ":" in flat[part]:
-                # A user's object is kept, not copied.
-                flat[part] = getattr(self, part)
-        return configure(task, **{**flat, **changes})
+        names = {part: self.name_of(part) for part in CHOICES}
+        usual = usual_options(type(self.task), {**names, **changes})
+        chosen = {}
+        for part, before in vars(self).items():
+            chosen[part] = Chosen(type(before), partial(replace, before), is_object=True)
+            if part in CHOICES and changes.get(part, before) not in (before, names[part]):
+                other = choose(part, changes[part])
+                kept = {**usual, **options_of(before)}
+                kept = {name: kept[name] for name in option_names(other.options) & kept.keys()}
+                make = other.make if other.is_object else partial(other.make, **kept)
+                chosen[part] = Chosen(other.options, make, is_object=True)
+        return TrainConfig(**_built(chosen, {}, changes, ""))
 
     def problem(self) -> Any:
         """The problem of the task."""
@@ -202,7 +214,7 @@ class TrainConfig:
 
     def with_factors(self, **changes: Any) -> "TrainConfig":
         """The configuration with other options of `factors`."""
-        return dataclasses.replace(self, factors=dataclasses.replace(self.factors, **changes))
+        return replace(self, factors=replace(self.factors, **changes))
 
     def folder(self) -> Path:
         """The run folder."""
@@ -223,41 +235,59 @@ def configure(task: str | type[Task], source: str = "", **options: Any) -> Train
         InputError: if an option belongs to no chosen part, or breaks a rule.
     """
     owner = _task_class(task, source) if isinstance(task, str) else task
-    usual = usual_options(owner, options)
-    parts, used = {}, set(CHOICES)
-    for part, chosen in choose_parts(owner, options).items():
-        names = option_names(chosen.options)
-        given = options if chosen.is_object else {**usual, **options}
-        values = {name: value for name, value in given.items() if name in names}
-        parts[part] = build(chosen.options, values, source, chosen.make)
-        used |= names
-    for name in options.keys() - used:
-        shown = f"{name} is {options[name]!r}"
-        raise InputError(_prefixed(source, _misplaced(shown, name, owner, options)))
-    return TrainConfig(**parts)
+    return TrainConfig(**parts_of(owner, options, source=source))
 
 
-def to_flat(config: TrainConfig) -> dict[str, Any]:
-    """The options of a configuration by name; options of `factors` only if they are set."""
-    flat: dict[str, Any] = {"task": config.task.name}
-    flat |= {part: name_of_part(part, getattr(config, part)) for part in CHOICES}
-    for part in ("task", *CHOICES, *FIXED):
-        options = getattr(config, part)
-        for field in dataclasses.fields(options):
-            value = getattr(options, field.name)
-            if field.name != "make" and (part != "factors" or value != field.default):
-                flat[field.name] = value
-    return flat
+def parts_of(
+    owner: type[Task],
+    options: Mapping[str, Any],
+    usual: Mapping[str, Any] = NONE,
+    source: str = "",
+) -> dict[str, Any]:
+    """The parts of a configuration, by the names of its fields; together they may not go.
+
+    Args:
+        owner: the class of the task.
+        options: options by name.
+        usual: defaults by name, before those of the task and of the parts; any part may lack one.
+        source: the origin of the options, for messages.
+
+    Raises:
+        InputError: if an option belongs to no chosen part, or breaks a rule.
+    """
+    usual = {**usual_options(owner, {**usual, **options}), **usual}
+    names = {**{part: kind.usual for part, kind in CHOICES.items()}, **usual, **options}
+    chosen = {part: choose(part, names[part]) for part in CHOICES}
+    fixed = {part: Chosen(kind, kind) for part, kind in FIXED.items()}
+    return _built({"task": Chosen(owner, owner), **chosen, **fixed}, usual, options, source)
+
+
+def _built(
+    chosen: Mapping[str, Chosen], usual: Mapping[str, Any], options: Mapping[str, Any], source: str
+) -> dict[str, Any]:
+    """The chosen parts with their options; refuses options of none of them."""
+    parts, left = {}, options.keys() - CHOICES
+    for part, picked in chosen.items():
+        names = option_names(picked.options)
+        values = options if picked.is_object else {**usual, **options}
+        values = {name: value for name, value in values.items() if name in names}
+        parts[part] = build(picked.options, values, source, picked.make)
+        left -= names
+    for name in left:
+        raise InputError(_prefixed(source, _misplaced(f"{name} is {options[name]!r}", name, parts)))
+    return parts
 
 
 def to_json(config: TrainConfig) -> dict[str, Any]:
-    """A configuration as plain data, without the folder it is stored in."""
-    flat = to_flat(config)
-    del flat["out"]
-    left = unused(type(config.task), flat)
-    # For generated data the resolved score is stored, for a user's data the requested one.
-    flat = {k: v for k, v in flat.items() if k not in left} | ({} if left else config.task.facts())
-    return {"format": FORMAT, **{name: _plain(value) for name, value in flat.items()}}
+    """A configuration as plain data, part by part, without the folder it is stored in."""
+    data: dict[str, Any] = {"format": FORMAT}
+    for part, options in vars(config).items():
+        data[part] = {} if part in FIXED else {IS: config.name_of(part)}
+        data[part] |= {name: _plain(value) for name, value in options_of(options).items()}
+    del data["run"]["out"]
+    if config.factors == ALL:
+        del data["factors"]
+    return data
 
 
 def _plain(value: Any) -> Any:
@@ -266,15 +296,21 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, Path) else value
 
 
-def unused(task: type[Task], options: Mapping[str, Any]) -> tuple[str, ...]:
-    """The options of a generator that a user's data replace."""
-    return task.generated if any(options.get(name) for name in task.inputs) else ()
+def by_name(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The options in a stored configuration by name, as no two parts have one of the same name."""
+    options: dict[str, Any] = {}
+    for part, values in data.items():
+        if isinstance(values, dict):
+            options |= {part if name == IS else name: x for name, x in values.items()}
+        else:
+            options[part] = values
+    return options
 
 
 def stored_task(options: Mapping[str, Any], folder: Path) -> Task | None:
     """The task of a run folder with its copies of the user's files; None of tasks without files.
 
-    The options are the content of its config.json.
+    The options are those of its config.json, by name.
     """
     kind = TASKS.get(str(options.get("task")))
     if kind is None or not kind.inputs:
@@ -294,32 +330,45 @@ def from_json(data: Mapping[str, Any], source: str) -> TrainConfig:
     Raises InputError if the format is another one, or the options are not exactly those of the
     parts, or one has another type or breaks a rule.
     """
-    values = dict(data)
-    if "solved_format" in values:
+    if "solved_format" in data:
         raise InputError(
             f"{source} is of `pdai solve`, whose sampler is exact and was not trained: use sample, "
             "certify, plot or report, or train in another folder"
         )
-    version, task = values.pop("format", None), values.pop("task", None)
-    if version != FORMAT:
+    if data.get("format") != FORMAT:
         raise another_version(source)
-    owner = _task_class(task, source)
+    wanted, parts = {"task", *CHOICES, *FIXED}, {}
+    odd = [f"no {part}" for part in sorted(wanted - {*data, "factors"})]
+    odd += sorted(data.keys() - wanted - {"format"})
+    for part in sorted(wanted & data.keys()):
+        values = dict(data[part]) if isinstance(data[part], dict) else {}
+        picked = _stored_part(part, values, source)
+        names = option_names(picked.options) - {"out"}
+        odd += [f"no {name}" for name in sorted(names - values.keys())]
+        odd += sorted(values.keys() - names)
+        parts[part] = picked, values
+    if odd:
+        raise InputError(
+            f"{source}: its options are not those of its parts ({', '.join(odd)}): restore the "
+            "file, or train again"
+        )
+    return TrainConfig(
+        **{part: build(p.options, values, source, p.make) for part, (p, values) in parts.items()}
+    )
+
+
+def _stored_part(part: str, values: dict[str, Any], source: str) -> Chosen:
+    """The part that stored values name; takes the name out of them."""
+    if part in FIXED:
+        return Chosen(FIXED[part], FIXED[part])
+    name = values.pop(IS, None)
+    if part == "task":
+        owner = _task_class(name, source)
+        return Chosen(owner, owner)
     try:
-        parts = choose_parts(owner, values)
+        return choose(part, name)
     except InputError as error:
         raise InputError(f"{source}: {error}") from None
-    wanted = set(CHOICES).union(
-        *(option_names(chosen.options) for part, chosen in parts.items() if part != "factors")
-    )
-    missing = wanted - {"out", *values, *unused(owner, values)}
-    unknown = set(values) - wanted - option_names(Factors)
-    if missing or unknown or "out" in values:
-        odd = [*(f"no {name}" for name in sorted(missing)), *sorted(unknown)]
-        raise InputError(
-            f"{source}: its options are not those of its parts ({', '.join(odd) or 'out'}): "
-            "restore the file, or train again"
-        )
-    return configure(owner, source, **values)
 
 
 def usual_options(owner: type[Task], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -331,29 +380,12 @@ def usual_options(owner: type[Task], options: Mapping[str, Any]) -> dict[str, An
     return usual
 
 
-def choices(owner: type[Task], options: Mapping[str, Any]) -> dict[str, Any]:
-    """The choice of each part, from the options or by default: a name, a class or an object."""
-    usual = {part: kind.usual for part, kind in CHOICES.items()}
-    given = {**usual, **usual_options(owner, options), **options}
-    return {part: given[part] for part in CHOICES}
-
-
-def choose_parts(owner: type[Task], options: Mapping[str, Any]) -> dict[str, Chosen]:
-    """All parts of a run, the task first, as the options choose them.
-
-    Raises InputError if one is chosen by an unknown name.
-    """
-    chosen = {part: choose(part, choice) for part, choice in choices(owner, options).items()}
-    fixed = {part: Chosen(kind, kind) for part, kind in FIXED.items()}
-    return {"task": Chosen(owner, owner), **chosen, **fixed}
-
-
-def refuse_misplaced(names: Collection[str], owner: type[Task], options: Mapping[str, Any]) -> None:
+def refuse_misplaced(names: Collection[str], parts: Mapping[str, Any]) -> None:
     """Refuses options of parts that are not chosen, naming the part; names of no part pass."""
-    offered = (option_names(chosen.options) for chosen in choose_parts(owner, options).values())
+    offered = (option_names(type(part)) for part in parts.values())
     for name in sorted(set(names).difference(*offered)):
         if any(_owners(kind, name) for kind in CHOICES.values()):
-            raise InputError(_misplaced(name, name, owner, options))
+            raise InputError(_misplaced(name, name, parts))
 
 
 def _owners(kinds: Mapping[str, type[Any]], option: str) -> list[str]:
@@ -361,22 +393,20 @@ def _owners(kinds: Mapping[str, type[Any]], option: str) -> list[str]:
     return [name for name, kind in kinds.items() if option in option_names(kind)]
 
 
-def _misplaced(shown: str, name: str, owner: type[Task], options: Mapping[str, Any]) -> str:
+def _misplaced(shown: str, name: str, parts: Mapping[str, Any]) -> str:
     """The reason why an option is refused: another part has it, or none."""
     for part, kind in CHOICES.items():
         if owners := _owners(kind, name):
-            chosen = choices(owner, options)[part]
-            if not isinstance(chosen, str):
-                chosen = name_of_part(part, choose(part, chosen).make())
             flag = part.replace("_", "-")
             return (
-                f"{shown} with {part} {chosen}, which has no such option: it belongs to --{flag} "
-                f"{' or '.join(owners)}; choose that, or leave {name} out"
+                f"{shown} with {part} {name_of_part(part, parts[part])}, which has no such option: "
+                f"it belongs to --{flag} {' or '.join(owners)}; choose that, or leave {name} out"
             )
-    parts = choose_parts(owner, options).values()
-    meant = nearest(name, {*CHOICES}.union(*(option_names(chosen.options) for chosen in parts)))
+    offered = (option_names(type(part)) for part in parts.values())
+    meant = nearest(name, {*CHOICES}.union(*offered))
     if owners := _owners(TASKS, name):
-        return f"{name} is an option of {' and '.join(owners)}, and not of {owner.name}{meant}"
+        task = parts["task"].name
+        return f"{name} is an option of {' and '.join(owners)}, and not of {task}{meant}"
     return f"there is no option {name!r}{meant}"
 
 

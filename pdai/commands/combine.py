@@ -1,13 +1,13 @@
 """`pdai distribute` and `pdai stream`."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, make_dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from fast.training.compose import configure
-from pdai.arguments import config_of, options_class, scan, tasks_union
+from pdai.arguments import options_class, scan, tasks_union
 from pdai.commands.tables import say, show
 from pdai.distributed.plan import Distributed, Plan, Streamed
 from reference.contract.errors import InputError
@@ -99,16 +99,13 @@ def _command(
     arguments: Sequence[str], kind: type[Plan], usual: str, description: str | None
 ) -> type[Any]:
     """The command of a plan, with the options that its arguments choose, and its help."""
-    chosen = scan(arguments, usual)
+    chosen = scan(arguments, usual, USUAL)
     if chosen.task not in USUAL:
         raise InputError(
             f"the rewards of {chosen.task} do not split into factors: choose {', '.join(USUAL)}"
         )
-    of_runs = options_class(chosen, USUAL[chosen.task])
     of_plan: Any = kind.options
-    parts = [("plan", of_plan, of_plan()), *((f.name, f.type, f.default) for f in fields(of_runs))]
-    options = make_dataclass("PlanOptions", parts, frozen=True)
-    options.__doc__ = of_runs.__doc__
+    options = options_class(chosen, {"plan": of_plan()})
     default, tasks = tasks_union(chosen.task, options, tuple(USUAL))
 
     @dataclass(frozen=True)
@@ -119,9 +116,8 @@ def _command(
         def run(self) -> None:
             """Trains all, and prints the comparison to stdout."""
             parsed: Any = self.problem
-            config = config_of(parsed, chosen.task, without=("plan",))
             usual_plan = kind(configure(usual, **USUAL[usual]))
-            self.execute(kind(config, **vars(parsed.plan)), usual_plan)
+            self.execute(kind(parsed.config(), **vars(parsed.plan)), usual_plan)
 
     Command.__doc__ = description
     return Command

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from fast.training.compose import TrainConfig, configure
-from pdai.arguments import config_of, options_class, scan, tasks_union
+from pdai.arguments import options_class, scan, tasks_union
 from pdai.commands import Accepting
 from pdai.commands.tables import say, show
 from reference.contract.errors import InputError
@@ -85,9 +85,8 @@ class Where:
 
 def train_command(arguments: Sequence[str]) -> type[Any]:
     """The command `pdai train`, with the options that its arguments choose."""
-    chosen = scan(arguments, USUAL)
-    options: Any = options_class(chosen, {})
-    default, tasks = tasks_union(chosen.task, options)
+    chosen = scan(arguments, USUAL, {})
+    default, tasks = tasks_union(chosen.task, options_class(chosen))
 
     @dataclass(frozen=True)
     class Train(Where, Accepting):
@@ -116,7 +115,7 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
         def run(self) -> None:
             """Trains, and prints the final figures to stdout."""
             self.begin()
-            config = config_of(self.problem, chosen.task)
+            config: TrainConfig = self.problem.config()  # type: ignore[attr-defined]
             if self.resume is not None and config != configure(USUAL):
                 raise InputError(
                     "--resume continues a run with the options it began with: leave the problem "

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from fast.parts import CHOICES, option_names
-from fast.training.compose import FIXED, TrainConfig, to_json
+from fast.training.compose import FIXED, TrainConfig, by_name, to_json
 from pdai.distributed.plan import Plan
 from pdai.experiments.chains import Chain
 
@@ -86,7 +86,9 @@ def description(training: Training, seed: int) -> dict[str, Any]:
 def _first_description(training: Training) -> dict[str, Any]:
     """That of seed 0."""
     training = placed(training, 0)
-    data = to_json(config_of(training))
+    config = config_of(training)
+    # The resolved score of generated data, and not the requested one.
+    data = {**by_name(to_json(config)), **config.task.facts()}
     if not isinstance(training, TrainConfig):
         data = {**training.to_json(), **data}
         del data["config"]

@@ -15,7 +15,7 @@ from fast.parts import LOSSES
 from fast.runs.checkpoints import run_records
 from fast.runs.records import is_solved, load_law, read_json, read_report
 from fast.tasks import Task
-from fast.training.compose import stored_task
+from fast.training.compose import by_name, stored_task
 from reference.contract.files import load_arrays
 
 Floats = npt.NDArray[np.float64]
@@ -33,7 +33,8 @@ class Stored:
         learned, self.target = load_law(folder)
         self.learned: Floats = learned[0]
         self.report = Report.from_json(read_report(folder))
-        self.config, self.meta = (read_json(folder / f"{name}.json") for name in ("config", "meta"))
+        self.config = by_name(read_json(folder / "config.json"))
+        self.meta = read_json(folder / "meta.json")
         self.records = run_records(folder)
 
     @cached_property

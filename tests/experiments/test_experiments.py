@@ -209,7 +209,8 @@ def test_a_run_that_was_cut_off_goes_on_and_a_foreign_one_is_refused(
         (again,), _ = made()
     assert again.learned == whole.learned
     config = read_json(folder / "config.json")
-    write_json(folder / "config.json", {**config, "batch": 17})
+    config["sampling"]["batch"] = 17
+    write_json(folder / "config.json", config)
     seal_run(folder)
     runs, (failure,) = made()
     assert runs == []

@@ -16,7 +16,15 @@ from fast.balance.losses import LogVariance
 from fast.dynamics.cells import GRUOptions
 from fast.parts import CHOICES, choose, option_names
 from fast.tasks import TASKS
-from fast.training.compose import FIXED, FORMAT, TrainConfig, configure, from_json, to_json
+from fast.training.compose import (
+    FIXED,
+    FORMAT,
+    IS,
+    TrainConfig,
+    configure,
+    from_json,
+    to_json,
+)
 from reference import InputError, enumerate_dag
 from tests.fast.test_matrix import SMALL
 from tests.refusals import refuses
@@ -53,28 +61,41 @@ def test_configurations_survive_json(name: str) -> None:
     assert from_json(to_json(config), "config.json") == config
 
 
+def stored(part: str, **changes: Any) -> dict[str, Any]:
+    """The stored configuration of a run on Lines, with changes in one of its parts."""
+    data = {
+        **to_json(configure("lines")),
+        "factors": {"parts": 1, "factors": [], "frozen": [], "warm": False},
+    }
+    return data | {part: {**data.get(part, {}), **changes}}
+
+
 test_foreign_configurations_are_refused = refuses(
-    lambda change: from_json({**to_json(configure("lines")), **change}, "config.json"),
+    lambda data: from_json(data, "config.json"),
     ({"format": 99}, "made by another version of pdai"),
-    ({"task": "chess"}, "the task is 'chess', but known are"),
-    ({"colour": "red"}, r"not those of its parts \(colour\)"),
-    ({"heads": 2}, r"not those of its parts \(heads\)"),
-    ({"task": ["lines"]}, r"the task is \['lines'\], but known are"),
-    ({"steps": "100"}, r"config\.json: OptimiserOptions: steps is '100', but must be an int"),
-    ({"peaks": None}, r"config\.json: LinesTask: peaks is None, but must be a tuple"),
-    ({"frozen": 7}, r"config\.json: Factors: frozen is 7, but must be a tuple"),
-    ({"frozen": [7]}, r"config\.json: Factors: frozen\[0\] is 7, but must be a pathlib.Path"),
-    ({"seed": "a"}, r"config\.json: RunOptions: seed is 'a', but must be an integer"),
-    ({"dynamics": "Markov"}, r"config\.json: dynamics is 'Markov', but must be one of"),
-    ({"dynamics": 3}, r"config\.json: dynamics is 3, but must be a DynamicsOptions"),
-    ({"steps": 0}, r"config\.json: steps is 0, but must be at least 1"),
-    ({"out": "runs"}, r"config\.json: its options are not those of its parts \(out\)"),
+    (stored("task", **{IS: "chess"}), "the task is 'chess', but known are"),
+    (stored("colour"), r"not those of its parts \(colour\)"),
+    (stored("loss", colour="red"), r"not those of its parts \(colour\)"),
+    (stored("dynamics", heads=2), r"not those of its parts \(heads\)"),
+    ({**stored("task"), "task": "lines"}, "the task is None, but known are"),
+    (stored("task", **{IS: ["lines"]}), r"the task is \['lines'\], but known are"),
+    (stored("optimiser", steps="100"), r"config\.json: OptimiserOptions: steps is '100', but"),
+    (stored("task", peaks=None), r"config\.json: LinesTask: peaks is None, but must be a tuple"),
+    (stored("factors", frozen=7), r"config\.json: Factors: frozen is 7, but must be a tuple"),
+    (stored("factors", frozen=[7]), r"Factors: frozen\[0\] is 7, but must be a pathlib.Path"),
+    (stored("run", seed="a"), r"config\.json: RunOptions: seed is 'a', but must be an integer"),
+    (stored("dynamics", **{IS: "Markov"}), r"config\.json: dynamics is 'Markov', but must be"),
+    (stored("dynamics", **{IS: 3}), r"config\.json: dynamics is 3, but must be a DynamicsOptions"),
+    (stored("optimiser", steps=0), r"config\.json: steps is 0, but must be at least 1"),
+    (stored("run", out="runs"), r"config\.json: its options are not those of its parts \(out\)"),
 )
 
 
 def test_a_configuration_without_some_options_is_refused() -> None:
-    with pytest.raises(InputError, match="not those of its parts"):
-        from_json({"format": FORMAT, "task": "lines"}, "config.json")
+    with pytest.raises(
+        InputError, match=r"not those of its parts \(no dynamics, no loss, .*no seed"
+    ):
+        from_json({"format": FORMAT, "task": {IS: "lines"}, "run": {}}, "config.json")
 
 
 test_impossible_options_and_those_of_another_type_are_refused = refuses(

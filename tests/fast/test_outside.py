@@ -29,7 +29,7 @@ from fast.runs.display import SILENT
 from fast.runs.job import resume
 from fast.runs.records import read_json, read_metrics, write_json
 from fast.training.build import make_policy
-from fast.training.compose import configure, from_json, to_json
+from fast.training.compose import IS, configure, from_json, to_json
 from reference.contract.errors import InputError
 from reference.problems import Lines
 from tests.command_lines import parameters
@@ -273,7 +273,7 @@ def test_the_fields_of_a_loss_are_its_options(tmp_path: Path) -> None:
     assert config.loss == Renyi(0.125)
     assert config.changed(steps=3).loss == Renyi(0.125)
     data = to_json(config)
-    assert (data["loss"], data["order"]) == ("examples.renyi:Renyi", 0.125)
+    assert data["loss"] == {IS: "examples.renyi:Renyi", "order": 0.125}
     assert from_json(data, "here") == config
     with pytest.raises(InputError, match="order"):
         configure("lines", loss="tb", order=0.5)

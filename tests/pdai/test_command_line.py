@@ -97,9 +97,8 @@ def test_help_shows_the_parts_and_few_options_and_help_all_the_rest(
 
 def test_the_common_options_have_the_defaults_of_the_parts() -> None:
     for line in ("lines", "six6 --dynamics gaussian", "graphs"):
-        scanned = scan([*line.split(), "--help"], "six6")
-        short = options_class(scanned, {})().common
-        every = options_class(scanned._replace(asks_help=False), {})()
+        short = options_class(scan([*line.split(), "--help"], "six6", {}))().common
+        every = options_class(scan(line.split(), "six6", {}))()
         full = {f.name: getattr(g, f.name) for g in vars(every).values() for f in fields(g)}
         assert all(full[name] == value for name, value in vars(short).items())
 

@@ -515,21 +515,22 @@ def test_chunks_are_warm_where_their_network_is_that_of_the_chunk_before() -> No
 def test_a_plan_survives_json_and_one_that_was_edited_is_refused(plan: Plan, size: str) -> None:
     data = json.loads(json.dumps(plan.to_json()))
     assert plan_from_json(data, OUT) == plan
+    steps = {**data["config"]["optimiser"], "steps": "9"}
     edits: list[tuple[dict[str, Any], str]] = [
         ({"format": 9}, "has format 9"),
         ({"kind": "x"}, "kind 'x'"),
         ({"kind": [plan.kind]}, "has format 1 and kind"),
         ({"colour": "red"}, r"unknown \['colour'\]"),
         ({"config": None}, "has the config None, which is no JSON object"),
-        ({"config": {**data["config"], "steps": "9"}}, "steps is '9', but must be"),
+        ({"config": {**data["config"], "optimiser": steps}}, "steps is '9', but must be"),
         ({size: None}, rf"{size} is None, but must be an integer"),
     ]
     for edit, message in edits:
         refused(rf"plan\.json.*{message}", plan_from_json, {**data, **edit}, OUT)
 
 
-def test_configurations_without_factors_are_written_as_before_there_were_any() -> None:
-    assert not set(to_json(TINY)) & {"parts", "factors", "frozen", "warm"}
+def test_factors_are_stored_unless_they_are_the_whole_reward() -> None:
+    assert "factors" not in to_json(TINY)
     config = TINY.changed(parts=2, factors=(0, 1), frozen=NAMES[:1], warm=True)
     assert from_json(json.loads(json.dumps(to_json(config))), "config.json") == config
 

@@ -15,7 +15,7 @@ import pytest
 import pdai
 from fast.runs.job import train
 from fast.runs.records import read_json, save_law, seal_run, write_json
-from fast.training.compose import configure
+from fast.training.compose import IS, configure
 from pdai.show.page.chart import Chart
 from pdai.show.page.charts import law_chart
 from pdai.show.page.elements import table, tag, written
@@ -150,9 +150,8 @@ def hostile(entry: Entry, tmp_path: Path) -> Path:
     folder = tmp_path / "<img src=x onerror=alert(1)>"
     shutil.copytree(entry.folder, folder)
     config = read_json(folder / "config.json")
-    own = ("length", "step", "target", "target_seed", "peaks", "encoding")
-    config = {name: value for name, value in config.items() if name not in own}
-    config |= {"task": "custom", "problem": f"evil:{EVIL}", "environment": "", "loss": EVIL}
+    config["task"] = {IS: "custom", "problem": f"evil:{EVIL}", "environment": ""}
+    config["loss"][IS] = EVIL
     write_json(folder / "config.json", config)
     report = read_json(folder / "report.json")
     write_json(folder / "report.json", {**report, "notes": [EVIL]})
@@ -181,8 +180,9 @@ def test_control_markup_that_is_not_escaped_is_seen() -> None:
 def test_what_a_folder_says_is_shown_without_importing_what_it_names(
     hostile: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    config = hostile / "config.json"
-    write_json(config, {**read_json(config), "problem": "evil:P"})
+    config = read_json(hostile / "config.json")
+    config["task"]["problem"] = "evil:P"
+    write_json(hostile / "config.json", config)
     seal_run(hostile)
     (tmp_path / "evil.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
     monkeypatch.chdir(tmp_path)

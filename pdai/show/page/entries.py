@@ -6,7 +6,6 @@ from typing import TypeVar
 
 from fast.parts import option_names
 from fast.tasks import TASKS
-from fast.training.compose import unused
 from fast.training.options import Factors
 from pdai.loading import load
 from pdai.run import Run
@@ -37,7 +36,7 @@ class Entry(Stored):
     def __init__(self, run: Run | Solved | Path, name: str, number: int, seconds: float | None):
         super().__init__(run if isinstance(run, Path) else run.folder)
         self.name, self.number, task = name, number, self.task
-        left = () if task is None else unused(type(task), self.config)
+        left = task.generated if task is not None and task.input_files else ()
         self.options = {name: x for name, x in self.config.items() if name not in left}
         if self.is_solved:
             self.options |= {"dynamics": "none", "loss": "none", "steps": 0}
