@@ -174,7 +174,6 @@ def verdicts(table: Table, files: int) -> None:
 
 
 def main() -> None:
-    """The tables."""
     options = parser(__doc__)
     options.add_argument("--largest", type=int, default=10**7, help="number of samples")
     options.add_argument("--repetitions", type=int, default=10_000)

@@ -1,10 +1,10 @@
 """Right and fast on this device: `python benchmarks/device.py [--minutes 8] [--device gpu]`.
 
-One command that needs no network, and of packages numpy, scipy, jax, equinox, optax and jaxtyping
-alone. It compares rollouts, losses, gradients and laws with float64 references, times training,
-sampling and exact laws, and writes after every row, so that a kill loses nothing: one JSON file and
-one Markdown table. Beside the times of a GPU that it knows are those that `gpu_program.py` infers.
-Rows without time left are dropped, the least important first, and named.
+One command that needs no network, and of packages numpy, scipy, jax, equinox, optax, jaxtyping and
+lazy_loader alone. It compares rollouts, losses, gradients and laws with float64 references, times
+training, sampling and exact laws, and writes after every row, so that a kill loses nothing: one
+JSON file and one Markdown table. Beside the times of a GPU that it knows are those that
+`gpu_program.py` infers. Rows without time left are dropped, the least important first, and named.
 """
 
 import sys

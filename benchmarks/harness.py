@@ -78,7 +78,6 @@ class Spread:
 
     @property
     def median(self) -> float:
-        """The middle one."""
         return statistics.median(self.values)
 
     def __str__(self) -> str:
@@ -149,7 +148,6 @@ class Table:
         self.write()
 
     def show(self, what: str, measured: Spread) -> None:
-        """A row of one quantity."""
         self.add({"what": what, "median (least to largest)": measured})
 
     def write(self) -> None:

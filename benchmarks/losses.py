@@ -59,7 +59,6 @@ def row_of(task: str, loss: str, by_rate: dict[float, list[Curve]]) -> dict[str,
 
 
 def main() -> None:
-    """Prints a row for each task and loss."""
     command = parser(__doc__)
     command.add_argument("--rates", nargs="+", type=float, default=[0.003, 0.01, 0.03])
     command.add_argument("--only", nargs="+", default=list(LOSSES), choices=LOSSES)

@@ -9,8 +9,13 @@ law is followed exactly (order MCMC: of graphs drawn from its orders and weighed
 timed; tempered: simulated, given the sums of powers of R, and only the states at R itself count).
 Every task here can be enumerated, so TV is exact and is not timed; of a sampler whose histories are
 too many, it is estimated from backward trajectories.
+
+With `--gfnx ENV` or `--torchgfn ENV` instead: tasks that all three have (peers/README.md), TV from
+`p_F` in every state. The others train as their own scripts do, this project by its defaults, and by
+the first round of `--tv`; all are pinned to the cores that this process may use.
 """
 
+import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,11 +31,17 @@ from scipy.sparse import csr_array, diags_array
 from scipy.special import logsumexp
 
 import pdai
+from benchmarks.certify.cases import six6_task
 from benchmarks.harness import Spread, Table, machine, parser
+from benchmarks.peers.run import Process
+from benchmarks.peers.tasks import TASKS as PEER_TASKS
+from benchmarks.peers.tasks import BitTask, IsingTask, Task
 from fast.laws.enumeration import Floats, Ints, enumerate_environment
 from fast.laws.terminal_law import law_of, target_law, uniform_law
+from fast.training import trainer as training
 from fast.training.compose import configure
 from fast.training.trainer import make_trainer
+from pdai.goal import first_steps
 from reference.metrics import total_variation
 from reference.posterior.mcmc import GraphTarget, OrderTarget
 from reference.problems import Cell
@@ -329,20 +340,89 @@ def columns(curves: Sequence[Curve], distances: Sequence[float] = DISTANCES) -> 
 
 
 def row_of(task: str, name: str, curves: Sequence[Curve]) -> dict[str, Any]:
-    """The row of a sampler on a task."""
     return {"task": task, "sampler": name, **columns(curves)}
 
 
+# num_envs of the scripts of gfnx, and batch_size of those of torchgfn; the default coupling here.
+PEER_BATCH, COUPLING = 16, 0.4
+
+
+def peer_tasks() -> dict[str, tuple[Task, dict[str, Any]]]:
+    """Each task that gfnx and torchgfn have as well, and its options here."""
+    bits = {"task": "bits", "length": 16, "word": 4}
+    torus = {"task": "torus", "rows": 3, "columns": 3, "coupling": COUPLING}
+    ours = configure(**bits).task.make_problem()
+    modes = tuple(tuple(map(int, mode)) for mode in ours.modes)
+    return {
+        "hypergrid 16^2": (PEER_TASKS["hypergrid 16^2"], TASKS["grid 16^2"]),
+        "hypergrid 8^4": (PEER_TASKS["hypergrid 8^4"], TASKS["grid 8^4"]),
+        "SIX6, left to right": (six6_task(), TASKS["SIX6, appended"]),
+        "bits 16, words of 4": (BitTask(4, 4, modes, float(ours.exponent)), bits),
+        "Ising, torus 3^2": (IsingTask(3, COUPLING), torus),
+    }
+
+
+def peer_curve(
+    worker: Process, task: Task, seed: int, limit: float
+) -> Iterator[tuple[float, float]]:
+    """Processor seconds and TV, at powers of two times a hundred steps.
+
+    No more steps after the limit, or below the least distance.
+    """
+    spent = worker.ask(
+        "begin", kind=type(task).__name__, fields=list(task), batch=PEER_BATCH, seed=seed
+    )
+    step, tv = 0, 1.0
+    while spent < limit and tv >= DISTANCES[-1]:
+        more = max(100, step)
+        spent += worker.ask("go_on", steps=more)
+        step += more
+        tv = worker.ask("tv")
+        yield spent, tv
+
+
+def beside_peers(table: Table, asked: Any) -> None:
+    """A row for each library on each task that all have; each seed compiles anew."""
+
+    def add(task: str, sampler: str, curves: Sequence[Curve]) -> None:
+        # By how much the first hundred steps, and what precedes them, exceed the second.
+        compiling = Spread([2 * one[0][0] - one[1][0] for one in curves])
+        table.add(row_of(task, sampler, curves) | {"compiling, s": str(compiling)})
+
+    for name, (task, options) in peer_tasks().items():
+        if not name.lower().startswith(asked.only.lower()):
+            continue
+        default = configure(**options).optimiser.steps
+        ours = {"pdai": default, "pdai, first round of --tv": first_steps(default)}
+        for sampler, steps in ours.items():
+            curves: list[Curve] = []
+            for seed in range(asked.seeds):
+                training._programs.cache_clear()
+                curves.append(list(curve({**options, "steps": steps}, seed)))
+            add(name, sampler, curves)
+        for library, folder in (("gfnx", asked.gfnx), ("torchgfn", asked.torchgfn)):
+            if folder is not None:
+                worker = Process(library, f"{folder}/bin/python", os.sched_getaffinity(0))
+                seeds = range(asked.seeds)
+                add(name, library, [[*peer_curve(worker, task, s, asked.seconds)] for s in seeds])
+                worker.close()
+
+
 def main() -> None:
-    """Prints a row for each task and sampler."""
     command = parser(__doc__)
     command.add_argument("--seeds", type=int, default=5)
     command.add_argument("--only", default="", help="tasks whose names begin so")
     command.add_argument(
         "--samplers", nargs="+", default=None, help="these alone, such as now, or chains"
     )
+    command.add_argument("--gfnx", help="folder of its virtual environment: tasks that it has")
+    command.add_argument("--torchgfn", help="the same of torchgfn")
+    command.add_argument("--seconds", type=float, default=20, help="no more steps of these after")
     asked = command.parse_args()
     table = Table("python benchmarks/time_to_tv.py", asked.out, machine("jax"))
+    if asked.gfnx or asked.torchgfn:
+        beside_peers(table, asked)
+        return
     for task, options in TASKS.items():
         if not task.lower().startswith(asked.only.lower()):
             continue

@@ -17,17 +17,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE.parents[1]), str(HERE.parent / "peers")]
+# The project is that of this checkout.
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from protocol import Worker  # noqa: E402
-from tasks import BitTask, GridTask, IsingTask, TableTask, Task  # noqa: E402
-
-import pdai  # noqa: E402
-from benchmarks.harness import Table  # noqa: E402
-from reference.certificates.statement import Certificate, Regime  # noqa: E402
-from reference.contract.text import small  # noqa: E402
-from reference.problems import BitSequences, Cell, Grid, TableSequences  # noqa: E402
+import pdai
+from benchmarks.harness import Table
+from benchmarks.peers.protocol import Worker
+from benchmarks.peers.tasks import BitTask, GridTask, IsingTask, TableTask, Task
+from reference.certificates.statement import Certificate, Regime
+from reference.contract.text import small
+from reference.problems import BitSequences, Cell, Grid, TableSequences
 
 BITS = BitSequences.random(32, 4, exponent=3)
 SIX6 = TableSequences.six6("append")
@@ -59,12 +58,10 @@ def cell(x: tuple[int, ...]) -> Cell:
 
 
 def string(x: tuple[int, ...]) -> str:
-    """Eight words of four bits."""
     return "".join(format(int(word), "04b") for word in x)
 
 
 def letters(x: tuple[int, ...]) -> str:
-    """A string of nucleotides."""
     return "".join(SIX6.alphabet[int(letter)] for letter in x)
 
 
@@ -119,7 +116,7 @@ def of_grid(problem: Grid, logits: Callable[[Any], Any]) -> Callable[[Cell], lis
 
 def certificates(worker: Worker, case: Case) -> Iterator[Certificate]:
     """In regime Z by the library's own steps, and of hypergrids in S and E by its rows."""
-    made = worker.sampler(case.problem, case.label)
+    made = worker.as_sampler(case.problem, case.label)
     yield pdai.certify(made, case.problem, regime="Z", log_z=case.log_z)
     if case.regimes:
         function = of_grid(case.problem, worker.grid_logits)
@@ -129,7 +126,9 @@ def certificates(worker: Worker, case: Case) -> Iterator[Certificate]:
 
 def main(library: str, *names: str) -> None:
     """Trains on each task, or on those named, and prints rows of Markdown."""
-    worker = getattr(importlib.import_module(f"worker_{library}"), library.capitalize())()
+    worker = getattr(
+        importlib.import_module(f"benchmarks.peers.worker_{library}"), library.capitalize()
+    )()
     table = Table(f"python benchmarks/certify/cases.py {library}")
     version = " ".join(next(iter(worker.versions().items())))
     for name in names or CASES:

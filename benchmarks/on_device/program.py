@@ -71,7 +71,6 @@ class Instruction(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The bytes of the result."""
         return sum(math.prod(sizes) * BYTES.get(kind, 0) for kind, sizes in self.shapes)
 
     def called(self, *attributes: str) -> Iterator[str]:

@@ -48,7 +48,6 @@ class Example:
 
     @classmethod
     def read(cls, file: Path) -> "Example":
-        """From its JSON."""
         written = json.loads(file.read_text())
         labels = list(written["graph"])
         edges, p_f = [], []
@@ -84,7 +83,6 @@ class Example:
         return sum((self.p_b(e) * self.flow(v) for e, v in after), start=Fraction(0))
 
     def balanced(self) -> Sampler:
-        """The balanced policy."""
         flows = [self.flow(s) for s in range(len(self.labels))]
         shares = [self.p_b(e) * flows[v] / flows[u] for e, (u, v) in enumerate(self.edges)]
         return Sampler(list(map(math.log, shares)), list(map(math.log, flows)), math.log(flows[0]))
@@ -103,7 +101,6 @@ Evaluate = Callable[[str, Example, Sampler, list[Path_]], tuple[float, float]]
 
 
 def of_length(example: Example, length: int) -> list[Path_]:
-    """The trajectories with a number of steps."""
     return [path for path in example.paths() if len(path) == length]
 
 

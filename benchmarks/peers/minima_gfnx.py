@@ -46,11 +46,9 @@ class Rewards(BaseRewardModule):  # type: ignore[misc]
         """Nothing is drawn."""
 
     def log_reward(self, state: Any, env_params: Any) -> Any:
-        """By looking it up, in the type of its zeros elsewhere."""
         return self.log_r[state.node].astype(jnp.float32)
 
     def reward(self, state: Any, env_params: Any) -> Any:
-        """Its exponential."""
         return jnp.exp(self.log_reward(state, env_params))
 
 
@@ -68,15 +66,12 @@ class Graph(BaseVecEnvironment):  # type: ignore[misc]
 
     @property
     def max_steps_in_episode(self) -> int:
-        """The length of the longest path."""
         return self.most
 
     def init(self, rng_key: Any) -> Any:
-        """Nothing is drawn."""
         return BaseEnvParams(reward_params=None)
 
     def get_init_state(self, num_envs: int) -> State:
-        """The first state in every row."""
         no, rows = jnp.zeros(num_envs, bool), jnp.arange(num_envs)
         return State(is_terminal=no, is_initial=~no, is_pad=no, row=rows, node=jnp.zeros_like(rows))
 
@@ -92,15 +87,12 @@ class Graph(BaseVecEnvironment):  # type: ignore[misc]
         raise NotImplementedError
 
     def get_obs(self, state: Any, env_params: Any) -> Any:
-        """The row and the state."""
         return jnp.stack([state.row, state.node], -1)
 
     def get_backward_action(self, state: Any, action: Any, after: Any, env_params: Any) -> Any:
-        """The same edge."""
         return action
 
     def get_forward_action(self, state: Any, action: Any, before: Any, env_params: Any) -> Any:
-        """The same edge."""
         return action
 
     def get_invalid_mask(self, state: Any, env_params: Any) -> Any:

@@ -44,19 +44,15 @@ class Graph(DiscreteEnv):
         return States
 
     def step(self, states: Any, actions: Any) -> Any:
-        """The heads of edges."""
         return self.States(self.edges[actions.tensor[..., 0], 1:])
 
     def backward_step(self, states: Any, actions: Any) -> Any:
-        """The tails of edges."""
         return self.States(self.edges[actions.tensor[..., 0], :1])
 
     def log_reward(self, states: Any) -> torch.Tensor:
-        """`log R` of ends, and zero elsewhere."""
         return self.log_r[states.tensor[..., 0]]
 
     def reward(self, states: Any) -> torch.Tensor:
-        """Its exponential."""
         return self.log_reward(states).exp()
 
 
@@ -69,7 +65,6 @@ class Table(torch.nn.Module):
         self.input_dim = 1
 
     def forward(self, states: torch.Tensor) -> torch.Tensor:
-        """The rows of states."""
         return self.rows[states.long()[..., 0]]
 
 

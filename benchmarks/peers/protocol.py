@@ -7,8 +7,9 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
-import tasks
-from tasks import TASKS, Task
+
+from benchmarks.peers import tasks
+from benchmarks.peers.tasks import TASKS, Task
 
 
 def distance(steps: Any) -> float:
@@ -78,7 +79,7 @@ class Worker(ABC):
         """GFLOP/s of (batch x 256) times (256 x 256) in float32, where it is measured."""
         raise NotImplementedError
 
-    def sampler(self, problem: Any = None, label: Any = None) -> Any:
+    def as_sampler(self, problem: Any = None, label: Any = None) -> Any:
         """The trained policy by the adapter for samplers of the library, as a user writes it."""
         raise NotImplementedError
 
@@ -97,7 +98,7 @@ class Worker(ABC):
 
     def tv(self) -> float:
         """The distance of what it has trained to the target."""
-        return distance(self.sampler().steps)
+        return distance(self.as_sampler().steps)
 
     def go_on(self, steps: int) -> float:
         """Trains by steps that are a multiple of a hundred; the processor seconds of it."""

@@ -19,9 +19,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tasks import COMMON, TASKS, random_terminals
-
 from benchmarks.harness import Seconds, Spread, Table, in_turns, parser, ratios
+from benchmarks.peers.tasks import COMMON, TASKS, random_terminals
 
 HERE = Path(__file__).parent
 OURS = "pdai"
@@ -46,7 +45,6 @@ class Process:
         self.name, self.child = name, started(name, python, cores)
 
     def ask(self, call: str, **request: Any) -> Any:
-        """The answer to one request."""
         assert self.child.stdin is not None
         assert self.child.stdout is not None
         self.child.stdin.write(json.dumps({"call": call, **request}) + "\n")
@@ -57,7 +55,6 @@ class Process:
         return json.loads(line)
 
     def close(self) -> None:
-        """Ends the worker."""
         assert self.child.stdin is not None
         self.child.stdin.close()
         self.child.wait()
@@ -177,7 +174,6 @@ def first_step(name: str, python: str, task: str, batch: int, cores: set[int]) -
 
 
 def main() -> None:
-    """The command line."""
     command_line = parser(__doc__)
     command_line.add_argument("--gfnx", type=Path, help="virtual environment with gfnx")
     command_line.add_argument("--torchgfn", type=Path, help="virtual environment with torchgfn")

@@ -19,8 +19,9 @@ from gfnx.base import BaseRewardModule
 from gfnx.reward.hypergrid import GeneralHypergridRewardModule
 from gfnx.reward.ising import IsingRewardModule, IsingRewardParams
 from jax import lax
-from protocol import Worker, serve
-from tasks import (
+
+from benchmarks.peers.protocol import Worker, serve
+from benchmarks.peers.tasks import (
     FROZEN,
     HIDDEN,
     LEARNING_RATE,
@@ -79,7 +80,6 @@ class Table(BaseRewardModule):  # type: ignore[misc]
         """Nothing is drawn."""
 
     def reward(self, state: Any, env_params: Any) -> jax.Array:
-        """Its exponential."""
         return jnp.exp(self.log_reward(state, env_params))
 
 
@@ -90,7 +90,6 @@ class ScoreTable(Table):
         self.scores = jnp.array(scores)
 
     def log_reward(self, state: Any, env_params: Any) -> jax.Array:
-        """The sum over nodes."""
         nodes = len(self.scores)
         masks = jnp.sum(state.adjacency_matrix * 2 ** jnp.arange(nodes)[:, None], axis=-2)
         return self.scores[jnp.arange(nodes), masks].sum(-1)
@@ -268,7 +267,7 @@ class Gfnx(Worker):
         lengths, _ = self.draw(self.state[1]["network"], jax.random.split(key, batches))
         return float(lengths)
 
-    def sampler(self, problem: Any = None, label: Any = None) -> Any:
+    def as_sampler(self, problem: Any = None, label: Any = None) -> Any:
         from pdai.adapters.gfnx import sampler
 
         network = self.state[1]["network"]

@@ -7,11 +7,19 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from bits import AnyOrderBits
 from jax import lax
-from protocol import Worker, serve
-from tasks import FROZEN, HIDDEN, LEARNING_RATE, LOG_Z_LEARNING_RATE, BitTask, DagTask, GridTask
 
+from benchmarks.peers.bits import AnyOrderBits
+from benchmarks.peers.protocol import Worker, serve
+from benchmarks.peers.tasks import (
+    FROZEN,
+    HIDDEN,
+    LEARNING_RATE,
+    LOG_Z_LEARNING_RATE,
+    BitTask,
+    DagTask,
+    GridTask,
+)
 from fast.environments import AbstractEnvironment, GridEnvironment
 from fast.environments.structure import StructureEnvironment
 from fast.policies.policy import Policy

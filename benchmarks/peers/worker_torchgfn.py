@@ -12,8 +12,9 @@ from gfn.gym.discrete_ebm import IsingModel
 from gfn.preprocessors import KHotPreprocessor, Preprocessor
 from gfn.samplers import Sampler
 from gfn.utils.modules import MLP, DiscreteUniform
-from protocol import Worker, serve
-from tasks import (
+
+from benchmarks.peers.protocol import Worker, serve
+from benchmarks.peers.tasks import (
     FROZEN,
     HIDDEN,
     LEARNING_RATE,
@@ -33,7 +34,6 @@ class OneHotWords(Preprocessor):
         self.values = values
 
     def preprocess(self, states: Any) -> torch.Tensor:
-        """The features of a batch of states."""
         one_hot = torch.nn.functional.one_hot(states.tensor + 1, self.values + 1)
         return one_hot.flatten(-2).float()
 
@@ -48,11 +48,9 @@ class StringTable(BitSequence):
         self.places = task.letters ** torch.arange(task.length).flip(0)
 
     def log_reward(self, states: Any) -> torch.Tensor:
-        """Log rewards of finished strings."""
         return self.log_rewards[(states.tensor * self.places).sum(-1)]
 
     def reward(self, states: Any) -> torch.Tensor:
-        """Its exponential."""
         return self.log_reward(states).exp()
 
 
@@ -137,7 +135,7 @@ class Torchgfn(Worker):
                 total += float(trajectories.terminating_idx.float().mean())
         return total / batches
 
-    def sampler(self, problem: Any = None, label: Any = None) -> Any:
+    def as_sampler(self, problem: Any = None, label: Any = None) -> Any:
         from pdai.adapters.torchgfn import sampler
 
         return sampler(self.env, self.gflownet, problem=problem, label=label)

@@ -26,11 +26,14 @@ from jax import lax
 import pdai
 from benchmarks import gpu_program
 from benchmarks.bare_samples import SAMPLERS, SMALL, draw, errors
+from benchmarks.certify import cases
 from benchmarks.harness import Spread, Table, in_turns, ratios
 from benchmarks.on_device.budget import Budget, Row, facts
 from benchmarks.on_device.program import Target, cost, waits
 from benchmarks.peers import minima
 from benchmarks.peers.bits import AnyOrderBits
+from benchmarks.peers.protocol import distance
+from benchmarks.peers.tasks import IsingTask
 from benchmarks.time_to_tv import (
     Kernel,
     alike,
@@ -343,15 +346,6 @@ def test_minima_of_a_right_library_are_those_of_the_counterexamples(
         minima.main(library | {"right": ("TB without p_B",)}, trajectory_balance)
 
 
-@pytest.fixture
-def cases(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The module, which puts the tasks of `benchmarks/peers` on the path itself."""
-    monkeypatch.setattr(sys, "path", [str(BENCHMARKS / "certify"), *sys.path])
-    import cases
-
-    return cases
-
-
 def energies(task: Any) -> Any:
     """`log R` of all states of spins, from the coupling matrix."""
     spins = np.array(list(itertools.product((-1.0, 1.0), repeat=task.side**2)))
@@ -359,8 +353,8 @@ def energies(task: Any) -> Any:
 
 
 @pytest.mark.parametrize(("side", "coupling"), [(2, 0.3), (3, 0.2), (4, -0.1)])
-def test_log_z_of_a_torus_is_that_of_all_its_states(cases: Any, side: int, coupling: float) -> None:
-    task = cases.IsingTask(side, coupling)
+def test_log_z_of_a_torus_is_that_of_all_its_states(side: int, coupling: float) -> None:
+    task = IsingTask(side, coupling)
     exact = np.logaddexp.reduce(energies(task))
     assert cases.log_z_of_torus(task) == pytest.approx(exact, abs=1e-12)
     assert np.sum(task.matrix) == pytest.approx(2 * side**2 * coupling)
@@ -368,7 +362,7 @@ def test_log_z_of_a_torus_is_that_of_all_its_states(cases: Any, side: int, coupl
     assert abs(exact - side**2 * math.log(2)) > 0.01
 
 
-def test_every_case_knows_log_z_and_names_its_terminals(cases: Any) -> None:
+def test_every_case_knows_log_z_and_names_its_terminals() -> None:
     for case in cases.CASES.values():
         assert (case.problem is None) != (case.log_z is None)
     assert cases.cell((3, 0)) == Cell((3, 0), stopped=True)
@@ -376,7 +370,7 @@ def test_every_case_knows_log_z_and_names_its_terminals(cases: Any) -> None:
     assert cases.BITS.distance(cases.string((0,) * 8)) <= 8
 
 
-def test_the_table_of_six6_is_in_the_order_of_its_strings(cases: Any) -> None:
+def test_the_table_of_six6_is_in_the_order_of_its_strings() -> None:
     case = cases.CASES["SIX6, left to right"]
     task, six6 = case.task, case.problem
     assert (task.letters**task.length, six6.length) == (len(task.log_rewards), task.length)
@@ -430,9 +424,7 @@ def test_every_chain_comes_to_the_target(problem: Any) -> None:
     assert abs(uniform_law(enumeration).probabilities - target).sum() > 0.1
 
 
-def test_distance_by_a_library_s_steps_is_the_exact_one(cases: Any) -> None:
-    from protocol import distance
-
+def test_distance_by_a_library_s_steps_is_the_exact_one() -> None:
     exact = pdai.certify(foreign(), GRID, max_states=18).tv
     assert exact is not None
     # Rewards of a library are in float32.
