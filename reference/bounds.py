@@ -123,6 +123,7 @@ def one_sided_tv_bound(
     Raises:
         TooLargeError: if there are too many trajectories.
     """
+    same_dag(forward, backward)
     field, dag = forward.field, forward.dag
     reward = rewards_by_node(forward, rewards)
     field.check([z], "Z")

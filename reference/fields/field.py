@@ -182,7 +182,10 @@ class _Float64(Field[float]):
 
     def convert(self, value: int | Fraction | float) -> float:
         try:
-            return float(value)
+            number = float(value)
+            if math.isnan(number):
+                raise ValueError
+            return number
         except (OverflowError, ValueError, TypeError):
             raise InputError(
                 f"{shown(value)} is not a float64 number: give a real number of magnitude below "
@@ -190,7 +193,7 @@ class _Float64(Field[float]):
             ) from None
 
     def contains(self, value: object) -> bool:
-        return isinstance(value, float)
+        return isinstance(value, float) and not math.isnan(value)
 
     def agree(self, left: float, right: float, roundings: int) -> bool:
         return abs(left - right) <= gamma(roundings) * max(abs(left), abs(right))

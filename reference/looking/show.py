@@ -102,6 +102,7 @@ def draw(drawable: Drawable, path: Path | str, colour: Colouring = "reward") -> 
         TooLargeError: if there are more than 400 states.
         InputError: if the object cannot be drawn, or the picture cannot be written.
     """
+    check_type("draw", "path", path, (str, Path))
     path = Path(path)
     check_picture(path)
     save_figure(render(picture_of(drawable, colour)), path, dpi=150, bbox_inches="tight")

@@ -12,8 +12,6 @@ from reference.contract.errors import (
     check_fields,
     check_integer,
     check_list,
-    check_type,
-    plain,
     shown,
 )
 from reference.problems.base import dyadic
@@ -134,11 +132,7 @@ class EdgeAddition(Listed[Graph]):
                 "EdgeAddition.fork: `inner` must be a list of Graphs that ends with p: give it"
             )
         check_integer("EdgeAddition.fork", "nodes", nodes, 1)
-        check_type("EdgeAddition.fork", "t", t, (Fraction, int))
-        if not 0 < t < 1:
-            raise InputError(
-                f"R(q1) is t = {plain(t)} and R(q2) is 1 - t, so t must lie between 0 and 1"
-            )
+        _check_share(t)
         ends = tuple(graph((*states[-1].edges, edge)) for edge in (first, second))
         return cls((0,) * nodes, tuple(states), ends, (t, 1 - t))
 
@@ -199,6 +193,7 @@ class EdgeAddition(Listed[Graph]):
                 ends the chords join.
         """
         check_integer("EdgeAddition.cycles", "size", size, 6)
+        _check_share(t)
         gaps = [(i, i + 1) for i in (0, size, size // 2, size + size // 2)]
         ring = graph((i, i - i % size + (i + 1) % size) for i in range(2 * size)).edges
         edges = [*(edge for edge in ring if edge not in gaps), *gaps]
@@ -264,6 +259,15 @@ class EdgeAddition(Listed[Graph]):
     def law(self) -> FiniteLaw[Graph]:
         """The target."""
         return FiniteLaw.of({x: self.reward(x) for x in self.terminals})
+
+
+def _check_share(t: object) -> None:
+    """Checks the reward of the one kind of terminals, whose others have the rest."""
+    if not isinstance(t, Fraction) or not 0 < t < 1:
+        raise InputError(
+            f"EdgeAddition: the share t of the rewards is {shown(t)}, but must be a Fraction "
+            "between 0 and 1, as the others have 1 - t"
+        )
 
 
 def _graphs(*texts: str) -> tuple[Graph, ...]:
