@@ -85,15 +85,11 @@ def test_program_and_python_agree_on_every_text(checker: Path, path: Path) -> No
 
 @needs_ocaml
 def test_program_on_random_samplers(checker: Path, path: Path) -> None:
-    random_samplers(checker, path, 40)
-
-
-def random_samplers(checker: Path, path: Path, count: int) -> None:
     """Right claims are accepted, and wrong ones refused; a changed number only if still right."""
     rng = random.Random(0)
     little = Fraction(1, 10**30)
     wrong = 0
-    for _ in range(count):
+    for _ in range(40):
         forward, rewards = sampler(rng)
         tv = tv_by_trajectories(forward, rewards)
         assert write_certificate(path, forward, rewards).value == tv
@@ -106,7 +102,7 @@ def random_samplers(checker: Path, path: Path, count: int) -> None:
             right = both(checker, path, changed) == "accepted"
             assert right == is_right(changed), changed
             wrong += not right
-    assert wrong > count
+    assert wrong > 40
 
 
 @needs_ocaml

@@ -47,12 +47,6 @@ def test_two_paths_halve_the_upper_end_where_terminal_states_are_right(regime: s
     assert any("several-paths-tv-bound" in note for note in two.notes)
 
 
-def test_one_path_is_what_there_was_without_the_option() -> None:
-    settings = {"regime": "Z", "samples": 4_096, "width": 0.0, "level": 1e-3}
-    default = pdai.certify(mostly_x, Diamond, **settings)
-    assert certified(1).to_json() == default.to_json()
-
-
 def test_where_paths_are_not_used_a_note_says_so() -> None:
     for regime in ("E", "N"):
         made = certified(2, regime=regime)
