@@ -41,8 +41,12 @@ def read_rows(path: Path, header: bool | None = None) -> tuple[list[str] | None,
         return None, _array_rows(path, content)
     try:
         text = content.decode("utf-8-sig")
-        if path.suffix in JSON_LINES or (is_stream and _begins_with_json(text)):
-            return _json_rows(path, _as_lines(text) if path.suffix == ".json" else text)
+        first_line = text.lstrip().partition("\n")[0] if is_stream else ""
+        if path.suffix in JSON_LINES or isinstance(_parsed(first_line), list | dict):
+            values = _parsed(text) if path.suffix == ".json" else None
+            if isinstance(values, list):
+                text = "\n".join(map(json.dumps, values))
+            return _json_rows(path, text)
         rows = _tuples(text, header) or [*csv.reader(io.StringIO(text, newline=""), strict=True)]
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{str(path)!r} cannot be read as CSV ({error})") from None
@@ -86,21 +90,12 @@ def _tuples(text: str, header: bool | None) -> list[list[str]]:
     return [[line] for line in lines]
 
 
-def _begins_with_json(text: str) -> bool:
-    first = text.lstrip().partition("\n")[0]
+def _parsed(text: str) -> Any:
+    """The value of a text in JSON; None if it is none."""
     try:
-        return isinstance(parsed_json(first), list | dict)
+        return parsed_json(text)
     except ValueError:
-        return False
-
-
-def _as_lines(text: str) -> str:
-    """A list in JSON as lines of JSON; other text as it is."""
-    try:
-        values = parsed_json(text)
-    except ValueError:
-        return text
-    return "\n".join(map(json.dumps, values)) if isinstance(values, list) else text
+        return None
 
 
 def _json_rows(path: Path, text: str) -> tuple[list[str] | None, list[list[str]]]:
