@@ -55,7 +55,7 @@ def numbers(draw: Any) -> tuple[Any, Fraction]:
     "return Fraction(int(number.numerator), int(number.denominator))",
     "return Fraction(float(number))",
 )
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(world=worlds, data=st.data())
 def test_rewards_of_every_kind_of_number_are_what_they_are(world: World, data: Any) -> None:
     rewards = {x: data.draw(numbers()) for x in world.terminals}
@@ -65,7 +65,7 @@ def test_rewards_of_every_kind_of_number_are_what_they_are(world: World, data: A
     assert pdai.certify(world.sampler, problem).tv == world.tv()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(world=worlds, data=st.data())
 def test_log_rewards_from_far_below_to_far_above_are_what_they_are(world: World, data: Any) -> None:
     kinds = [float, np.float32, np.float64, jnp.float32, np.longdouble, Decimal]

@@ -75,7 +75,7 @@ containers = st.sampled_from(sorted(SAME_ROW))
 takes_any = st.sampled_from([*TAKES])
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(world=worlds, name=containers, takes=takes_any, kind=st.sampled_from([*FLOATS, Fraction]))
 def test_probabilities_in_every_container_are_that_row(
     world: World, name: str, takes: str, kind: Any
@@ -103,7 +103,7 @@ def test_logits_in_every_container_are_their_softmax(
     assert alike if made is None else abs(made.tv - world.tv()) <= ROUNDING
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     world=worlds,
     name=st.sampled_from(sorted(NO_ROW)),
