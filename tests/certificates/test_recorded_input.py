@@ -200,36 +200,6 @@ def test_a_text_of_two_states_is_refused_unless_the_problem_reads_it() -> None:
         assert low <= tv <= high < low + 0.2
 
 
-@pytest.mark.parametrize(
-    ("lines", "words"),
-    [
-        ([f"{FIRST},count", *(f"{x},-7" for x in STRINGS)], r"count of '\d+' is '-7', but must be"),
-        (["count,log_prob", "7,-1"], "columns count, log_prob, but must have terminal"),
-        ([f"{FIRST},{FIRST}", *(f"{x},000" for x in STRINGS)], "columns terminal, terminal, but"),
-        (["000", "", "001"], "line 2 is empty, which may be the empty text or no value"),
-        (['000"', '"00"1'], "cannot be read as CSV"),
-        (["state,weight", *(f"{x},7" for x in STRINGS)], "columns terminal, weight, but must"),
-        (["string,weight", *(f"{x},7" for x in STRINGS)], "sample 1 has 2 columns"),
-        ([f"{FIRST},log_p_f", *(f"{x},-1" for x in STRINGS)], "add those that are missing"),
-        (["string", *STRINGS], "begins with 'string'.* add --header if it names the column"),
-        (["0"] * 2, "'0' is none of the problem's 8 terminal states"),
-        ([""], "has no samples"),
-        ([*["banana"] * 400, *STRINGS], "'banana' is none of .* 8 terminal states.* such as 000"),
-        *(
-            ([f"{FIRST},log_p_f,log_p_b,log_reward", f"000,{x},0,0"], f"sample 1 is '{x}'")
-            for x in ("1_0", "nan", "", "\u0661")
-        ),
-    ],
-)
-@pytest.mark.parametrize("name", ["x.csv", "target.csv"])
-def test_a_file_of_another_form_is_refused_in_words(
-    lines: list[str], words: str, name: str, tmp_path: Path
-) -> None:
-    (tmp_path / "x.csv").write_text("\n".join(STRINGS))
-    (tmp_path / name).write_text("\n".join(lines))
-    refused(words, lambda: pdai.certify(tmp_path / "x.csv", Bits, target=tmp_path / name))
-
-
 def test_bare_samples_bound_the_distance_from_both_sides() -> None:
     right = certify_lines([f'"{x!r}"' for x in GRID.sample(20_000, 0)], GRID, level=0.01)
     assert right.regime == "S"
