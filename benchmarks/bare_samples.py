@@ -180,20 +180,20 @@ def main() -> None:
     options.add_argument(
         "--part", choices=["all", "intervals", "errors", "verdicts"], default="all"
     )
-    given = options.parse_args()
+    chosen = options.parse_args()
     table = Table(
-        f"python -m benchmarks.bare_samples --part {given.part}",
-        given.out,
+        f"python -m benchmarks.bare_samples --part {chosen.part}",
+        chosen.out,
         machine("numpy", "scipy"),
     )
-    sizes = tuple(10**k for k in range(4, 8) if 10**k <= given.largest)
+    sizes = tuple(10**k for k in range(4, 8) if 10**k <= chosen.largest)
     parts = {
         "intervals": partial(intervals, table, sizes),
-        "errors": partial(errors, table, given.repetitions),
-        "verdicts": partial(verdicts, table, given.repetitions),
+        "errors": partial(errors, table, chosen.repetitions),
+        "verdicts": partial(verdicts, table, chosen.repetitions),
     }
     for name, part in parts.items():
-        if given.part in ("all", name):
+        if chosen.part in ("all", name):
             part()
 
 

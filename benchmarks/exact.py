@@ -65,7 +65,7 @@ def imports(table: Table) -> None:
 
 
 def balance_holds(dag: PointedDAG[Any], weights: Sequence[int], rewards: Sequence[int]) -> bool:
-    """Whether the `p_F` forced by `p_B = w / sum of w` and R is normalised and has `p_T = R / Z`.
+    """True if the `p_F` forced by `p_B = w / sum of w` and R is normalised and has `p_T = R / Z`.
 
     Flows and visits are computed from `p_B` and from `p_F`, as by `reference.solve` and
     `reference.marginals`, in integers over the product of all row sums: every division by such

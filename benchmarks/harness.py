@@ -194,8 +194,10 @@ def machine(*packages: str) -> dict[str, Any]:
 
 def parser(doc: str | None) -> argparse.ArgumentParser:
     """The command line of a benchmark, explained by the docstring of its module."""
-    made = argparse.ArgumentParser(
+    command = argparse.ArgumentParser(
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    made.add_argument("--out", type=Path, help="path of a JSON and a Markdown file, without ending")
-    return made
+    command.add_argument(
+        "--out", type=Path, help="path of a JSON and a Markdown file, without ending"
+    )
+    return command

@@ -29,9 +29,9 @@ CLIMBED = ((5, None), (8, None), (11, 3))
 
 def measured(nodes: int) -> dict[str, Any]:
     """The row of a number of variables."""
-    made = list[StructureLearning]()
-    scored = processor_seconds(lambda: made.append(StructureLearning.random(nodes, ROWS)))
-    (problem,) = made
+    problems = list[StructureLearning]()
+    scored = processor_seconds(lambda: problems.append(StructureLearning.random(nodes, ROWS)))
+    (problem,) = problems
     calls = {
         "Z": problem.z,
         "edges": problem.edge_marginals,

@@ -285,9 +285,9 @@ def chains_of(enumeration: Any, problem: Any) -> dict[str, Callable[[], Chain]]:
         kernels = [metropolis(near, weights)] * comb(problem.nodes, 2)
         return Chain(kernels, first, lambda law: (law @ draws) / (law @ draws).sum())
 
-    made = {"Gibbs": partial(single, gibbs), "Metropolis": partial(single, metropolis)}
+    singles = {"Gibbs": partial(single, gibbs), "Metropolis": partial(single, metropolis)}
     graphs = {"structure MCMC": structure, "order MCMC": orders}
-    return {**made, "tempered Gibbs": tempered, **(graphs if hasattr(problem, "nodes") else {})}
+    return {**singles, "tempered Gibbs": tempered, **(graphs if hasattr(problem, "nodes") else {})}
 
 
 def neighbours(near: Sequence[Sequence[int]]) -> Any:

@@ -116,8 +116,8 @@ def of_grid(problem: Grid, logits: Callable[[Any], Any]) -> Callable[[Cell], lis
 
 def certificates(worker: Worker, case: Case) -> Iterator[Certificate]:
     """In regime Z by the library's own steps, and of hypergrids in S and E by its rows."""
-    made = worker.as_sampler(case.problem, case.label)
-    yield pdai.certify(made, case.problem, regime="Z", log_z=case.log_z)
+    sampler = worker.as_sampler(case.problem, case.label)
+    yield pdai.certify(sampler, case.problem, regime="Z", log_z=case.log_z)
     if case.regimes:
         function = of_grid(case.problem, worker.grid_logits)
         for regime in case.regimes:

@@ -169,9 +169,9 @@ def _moved(programs: dict[str, Lines], lines: Lines, line: Instruction) -> int:
     (part,) = inside
     *_, root = part
     ends = part[root].operands if part[root].opcode == "tuple" else [root]
-    given = {int(p.operands[0]): name for name, p in part.items() if p.opcode == "parameter"}
+    names = {int(p.operands[0]): name for name, p in part.items() if p.opcode == "parameter"}
     return sum(_written(part, end) for end in ends) + sum(
-        _read(part, given[number], size) for number, size in enumerate(read)
+        _read(part, names[number], size) for number, size in enumerate(read)
     )
 
 
@@ -284,12 +284,12 @@ def inferred(kind: str, work: Cost, steps: int) -> dict[str, Any]:
         work: of a program.
         steps: in the program.
     """
-    known = [target for target in (H100, A100) if target.name.split()[1].split("-")[0] in kind]
-    if not known:
+    targets = [target for target in (H100, A100) if target.name.split()[1].split("-")[0] in kind]
+    if not targets:
         return {}
     launches = [work.kernels / steps * microseconds / 1e3 for microseconds in LAUNCH]
     return {
         "launches ms": " to ".join(f"{ms:.2f}" for ms in launches),
-        "memory ms": 1e3 * work.bytes / steps / known[0].bandwidth,
-        "products ms": 1e3 * work.operations / steps / known[0].operations,
+        "memory ms": 1e3 * work.bytes / steps / targets[0].bandwidth,
+        "products ms": 1e3 * work.operations / steps / targets[0].operations,
     }

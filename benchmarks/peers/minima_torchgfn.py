@@ -109,7 +109,7 @@ def evaluate(
         is_backward=True,
     )
     log_f = ScalarEstimator(Table(flow[:, None]), preprocessor=identity)
-    made = {
+    gflownet = {
         "TB": lambda: TBGFlowNet(p_f, p_b, init_logZ=sampler.log_z),
         "TB without p_B": lambda: TBGFlowNet(p_f, None, init_logZ=sampler.log_z, constant_pb=True),
         "log variance": lambda: LogPartitionVarianceGFlowNet(p_f, p_b),
@@ -118,10 +118,10 @@ def evaluate(
         "SubTB": lambda: SubTBGFlowNet(p_f, p_b, log_f),
         "FM": lambda: FMGFlowNet(p_f),
     }[loss]()
-    samples = made.to_training_samples(batch_of(env, example, paths))
-    value = made.loss(env, samples, recalculate_all_logprobs=True)
+    samples = gflownet.to_training_samples(batch_of(env, example, paths))
+    value = gflownet.loss(env, samples, recalculate_all_logprobs=True)
     value.backward()
-    slopes = [p.grad.abs().max().item() for p in made.parameters() if p.grad is not None]
+    slopes = [p.grad.abs().max().item() for p in gflownet.parameters() if p.grad is not None]
     return value.item(), max(slopes)
 
 

@@ -43,11 +43,12 @@ from benchmarks.time_to_tv import (
     gibbs,
     metropolis,
 )
+from fast.environments import make_environment
 from fast.laws.enumeration import enumerate_environment
-from fast.laws.terminal_law import uniform_law
+from fast.laws.terminal_law import target_law, uniform_law
 from reference.contract.errors import InputError
 from reference.posterior import Network, StructureLearning
-from reference.problems import Cell, Grid, enumerate_dag, enumerate_rewards
+from reference.problems import Cell, Grid
 from tests.certificates.problems import GRID
 from tests.certificates.test_adapters import ForeignGrid, foreign
 from tests.project.test_layering import REFUSING
@@ -408,10 +409,8 @@ def test_chains_move_as_their_law_says_and_keep_the_target(
     "problem", [Grid(3, 2), StructureLearning.minimal()], ids=["grid", "graphs"]
 )
 def test_every_chain_comes_to_the_target(problem: Any) -> None:
-    dag = enumerate_dag(problem)
-    rewards = np.array([float(reward) for reward in enumerate_rewards(problem, dag)])
-    target = rewards / rewards.sum()
-    enumeration: Any = SimpleNamespace(dag=dag, log_rewards=np.log(rewards))
+    enumeration = enumerate_environment(problem, make_environment(problem))
+    target = target_law(enumeration)
     chains = chains_of(enumeration, problem)
     assert len(chains) == (5 if isinstance(problem, StructureLearning) else 3)
     for make in chains.values():
