@@ -323,8 +323,8 @@ def test_the_bound_is_that_of_the_note(heavy: set[int], outside: bool) -> None:
 @pytest.mark.catches(
     "The cap of a product may depend on that product.",
     "reference/certificates/collisions.py",
-    "np.append(usual, (gain * (earlier + 1))[:-1])",
-    "np.append(usual, gain * (earlier + 1))[1:]",
+    "np.append(usual, (gain * (seen + 1))[:-1])",
+    "np.append(usual, gain * (seen + 1))[1:]",
 )
 @pytest.mark.claim("collision-tv-bound")
 @pytest.mark.parametrize("last", [0, 1])

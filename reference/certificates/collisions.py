@@ -194,8 +194,8 @@ def _mean_product(
     steps = len(places)
     ratio = np.divide(weights, target, where=weights > 0, out=np.zeros(len(target)))
     drawn, gain, before = weights[places], ratio[places], np.arange(steps)
-    earlier = _earlier(places)
-    values = gain * earlier - before * drawn
+    seen = earlier(places)
+    values = gain * seen - before * drawn
     common = weights > 0
     ones = np.ones(int(common.sum()))
     # As large as costs little, since bets lose where it grows: values may stand out late.
@@ -204,7 +204,7 @@ def _mean_product(
         ROOM * _noise(weights[common], ones, steps, log) * steps**2 / log,
     )
     # No value is larger, and it depends on earlier samples alone.
-    largest = np.maximum.accumulate(np.append(usual, (gain * (earlier + 1))[:-1]))
+    largest = np.maximum.accumulate(np.append(usual, (gain * (seen + 1))[:-1]))
     # Rounded down, so that the mean of the values is bounded from above.
     margins = (largest + before * drawn) * 2.0**-45
     below = LowerMean()
@@ -214,14 +214,13 @@ def _mean_product(
     return float((others + largest.sum() - gaps) / (steps * (steps - 1) / 2))
 
 
-def _earlier(places: npt.NDArray[np.intp]) -> Counts:
+def earlier(places: npt.NDArray[np.intp]) -> Counts:
     """The number of earlier samples that equal each sample."""
-    order = np.argsort(places, kind="stable")
-    is_first = np.diff(places[order], prepend=-1) != 0
-    starts = np.maximum.accumulate(np.where(is_first, np.arange(len(places)), 0))
-    earlier = np.empty(len(places), np.int64)
-    earlier[order] = np.arange(len(places)) - starts
-    return earlier
+    order, counts = np.argsort(places, kind="stable"), np.bincount(places)
+    starts = (np.cumsum(counts) - counts)[places[order]]
+    seen = np.empty(len(places), np.int64)
+    seen[order] = np.arange(len(places)) - starts
+    return seen
 
 
 def _noise(weights: Floats, sizes: Floats, steps: int, log: float) -> float:

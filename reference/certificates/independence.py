@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reference.certificates.betting import MeanInterval
-from reference.certificates.collisions import probability
+from reference.certificates.collisions import earlier, probability
 from reference.contract.errors import InputError, shown
 from reference.rows.exact import Floats
 
@@ -166,10 +166,8 @@ def _recent(places: Places) -> Iterator[_Look]:
 
 def _left(places: Places) -> Floats:
     """For each sample, how many later ones are equal."""
-    order = np.argsort(places, kind="stable")
-    left = np.empty(len(places))
-    left[order] = np.cumsum(np.bincount(places))[places[order]] - 1 - np.arange(len(places))
-    return left
+    left = np.bincount(places)[places] - 1 - earlier(places)
+    return left.astype(np.float64)
 
 
 def _look(apart: int, pairs: str, same: Flags, chances: Floats) -> _Look:

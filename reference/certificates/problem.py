@@ -62,8 +62,15 @@ def confirm_problem(path: Path | str, problem: Problem[Any], max_nodes: int = MA
         # A second pass, as children come later in the file than the rows that name them.
         with open_certificate(path) as (_, rows):
             for node, row in enumerate(rows):
-                if isinstance(row, Inner):
-                    _compare_children(node, row, dag, below)
+                if not isinstance(row, Inner):
+                    continue
+                numbers = [child for child, _ in row.steps]
+                if any(not 0 < child < len(below) for child in numbers):
+                    raise RefusedError(f"node {node} has a child that is no node of the file")
+                if sorted(below[child] for child in numbers) != sorted(dag.children[below[node]]):
+                    raise RefusedError(
+                        f"node {node}: the children of {row.label} are not those of the problem"
+                    )
 
     return verdict_of(open_certificate(path), compare)
 
@@ -114,11 +121,3 @@ def _project(
                 f"{header.reward_denominator}, and {reward} in the problem"
             )
     return below
-
-
-def _compare_children(node: int, row: Inner, dag: PointedDAG[Any], below: list[int]) -> None:
-    numbers = [child for child, _ in row.steps]
-    if any(not 0 < child < len(below) for child in numbers):
-        raise RefusedError(f"node {node} has a child that is no node of the file")
-    if sorted(below[child] for child in numbers) != sorted(dag.children[below[node]]):
-        raise RefusedError(f"node {node}: the children of {row.label} are not those of the problem")
