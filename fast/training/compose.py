@@ -4,7 +4,7 @@ A `config.json` has the same parts. Options have names of their own, so the comm
 give them without a part: an option belongs to the part that declares it.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,6 @@ from fast.parts import (
     options_of,
     own_part,
 )
-from fast.tasks import TASKS, Task
 from fast.training.options import Factors, OptimiserOptions, RunOptions, SamplingOptions
 from reference.contract.errors import InputError, build, nearest, require
 from reference.problems import restrict
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from fast.environments import AbstractEnvironment
     from fast.policies.backward import BackwardOptions
     from fast.sampling.replay import NoReplay
+    from fast.tasks import Task
 
 FORMAT = 5
 # The key of the name of a part beside its options: no option has the name of a keyword.
@@ -55,7 +55,7 @@ class TrainConfig:
     Raises InputError if two parts do not go together, with the reason.
     """
 
-    task: Task
+    task: "Task"
     dynamics: "DynamicsOptions[Any]"
     loss: "Loss"
     p_b: "BackwardOptions"
@@ -189,7 +189,7 @@ class TrainConfig:
                 kept = {name: kept[name] for name in option_names(other.options) & kept.keys()}
                 make = other.make if other.is_object else partial(other.make, **kept)
                 chosen[part] = Chosen(other.options, make, is_object=True)
-        return TrainConfig(**_built(chosen, {}, changes, ""))
+        return TrainConfig(**_built(chosen, {}, changes))
 
     def problem(self) -> Any:
         """The problem of the task."""
@@ -223,34 +223,29 @@ class TrainConfig:
         return self.run.out or Path("runs") / name
 
 
-def configure(task: str | type[Task], source: str = "", **options: Any) -> TrainConfig:
+def configure(task: "str | type[Task]", **options: Any) -> TrainConfig:
     """The configuration of a task with options by name, all others by default.
 
     Args:
         task: its name, such as "six6", or its class.
-        source: the origin of the options, for messages.
         options: options by name.
 
     Raises:
         InputError: if an option belongs to no chosen part, or breaks a rule.
     """
-    owner = _task_class(task, source) if isinstance(task, str) else task
-    return TrainConfig(**parts_of(owner, options, source=source))
+    owner = _task_class(task) if isinstance(task, str) else task
+    return TrainConfig(**parts_of(owner, options))
 
 
 def parts_of(
-    owner: type[Task],
-    options: Mapping[str, Any],
-    usual: Mapping[str, Any] = NONE,
-    source: str = "",
+    owner: "type[Task]", options: Mapping[str, Any], usual: Mapping[str, Any] = NONE
 ) -> dict[str, Any]:
     """The parts of a configuration, by the names of its fields; together they may not go.
 
     Args:
         owner: the class of the task.
         options: options by name.
-        usual: defaults by name, before those of the task and of the parts; any part may lack one.
-        source: the origin of the options, for messages.
+        usual: defaults by name, before those of the task and of the parts.
 
     Raises:
         InputError: if an option belongs to no chosen part, or breaks a rule.
@@ -259,11 +254,11 @@ def parts_of(
     names = {**{part: kind.usual for part, kind in CHOICES.items()}, **usual, **options}
     chosen = {part: choose(part, names[part]) for part in CHOICES}
     fixed = {part: Chosen(kind, kind) for part, kind in FIXED.items()}
-    return _built({"task": Chosen(owner, owner), **chosen, **fixed}, usual, options, source)
+    return _built({"task": Chosen(owner, owner), **chosen, **fixed}, usual, options)
 
 
 def _built(
-    chosen: Mapping[str, Chosen], usual: Mapping[str, Any], options: Mapping[str, Any], source: str
+    chosen: Mapping[str, Chosen], usual: Mapping[str, Any], options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The chosen parts with their options; refuses options of none of them."""
     parts, left = {}, options.keys() - CHOICES
@@ -271,10 +266,10 @@ def _built(
         names = option_names(picked.options)
         values = options if picked.is_object else {**usual, **options}
         values = {name: value for name, value in values.items() if name in names}
-        parts[part] = build(picked.options, values, source, picked.make)
+        parts[part] = build(picked.options, values, "", picked.make)
         left -= names
     for name in left:
-        raise InputError(_prefixed(source, _misplaced(f"{name} is {options[name]!r}", name, parts)))
+        raise InputError(_misplaced(f"{name} is {options[name]!r}", name, parts))
     return parts
 
 
@@ -307,12 +302,12 @@ def by_name(data: Mapping[str, Any]) -> dict[str, Any]:
     return options
 
 
-def stored_task(options: Mapping[str, Any], folder: Path) -> Task | None:
+def stored_task(options: Mapping[str, Any], folder: Path) -> "Task | None":
     """The task of a run folder with its copies of the user's files; None of tasks without files.
 
     The options are those of its config.json, by name.
     """
-    kind = TASKS.get(str(options.get("task")))
+    kind = _tasks().get(str(options.get("task")))
     if kind is None or not kind.inputs:
         return None
     values = {name: options[name] for name in option_names(kind) if name in options}
@@ -337,41 +332,38 @@ def from_json(data: Mapping[str, Any], source: str) -> TrainConfig:
         )
     if data.get("format") != FORMAT:
         raise another_version(source)
-    wanted, parts = {"task", *CHOICES, *FIXED}, {}
-    odd = [f"no {part}" for part in sorted(wanted - {*data, "factors"})]
-    odd += sorted(data.keys() - wanted - {"format"})
-    for part in sorted(wanted & data.keys()):
-        values = dict(data[part]) if isinstance(data[part], dict) else {}
-        picked = _stored_part(part, values, source)
-        names = option_names(picked.options) - {"out"}
-        odd += [f"no {name}" for name in sorted(names - values.keys())]
-        odd += sorted(values.keys() - names)
-        parts[part] = picked, values
-    if odd:
-        raise InputError(
-            f"{source}: its options are not those of its parts ({', '.join(odd)}): restore the "
-            "file, or train again"
-        )
-    return TrainConfig(
-        **{part: build(p.options, values, source, p.make) for part, (p, values) in parts.items()}
-    )
-
-
-def _stored_part(part: str, values: dict[str, Any], source: str) -> Chosen:
-    """The part that stored values name; takes the name out of them."""
-    if part in FIXED:
-        return Chosen(FIXED[part], FIXED[part])
-    name = values.pop(IS, None)
-    if part == "task":
-        owner = _task_class(name, source)
-        return Chosen(owner, owner)
+    wanted = {"task", *CHOICES, *FIXED}
     try:
-        return choose(part, name)
+        _check_names(data.keys() - {"format"} | {"factors"}, wanted)
+        return TrainConfig(**{part: _stored(part, data[part]) for part in wanted & data.keys()})
     except InputError as error:
         raise InputError(f"{source}: {error}") from None
 
 
-def usual_options(owner: type[Task], options: Mapping[str, Any]) -> dict[str, Any]:
+def _stored(part: str, data: Any) -> Any:
+    """The part that stored options make; raises InputError unless they are exactly its options."""
+    values = dict(data) if isinstance(data, dict) else {}
+    if part in FIXED:
+        picked = Chosen(FIXED[part], FIXED[part])
+    elif part == "task":
+        owner = _task_class(values.pop(IS, None))
+        picked = Chosen(owner, owner)
+    else:
+        picked = choose(part, values.pop(IS, None))
+    _check_names(values.keys(), option_names(picked.options) - {"out"})
+    return build(picked.options, values, "", picked.make)
+
+
+def _check_names(names: Set[str], wanted: Set[str]) -> None:
+    odd = [*(f"no {name}" for name in sorted(wanted - names)), *sorted(names - wanted)]
+    if odd:
+        raise InputError(
+            f"its options are not those of its parts ({', '.join(odd)}): restore the file, or "
+            "train again"
+        )
+
+
+def usual_options(owner: "type[Task]", options: Mapping[str, Any]) -> dict[str, Any]:
     """The defaults of a task, overridden by those of the chosen dynamics, loss and `p_B`."""
     usual = dict(owner.defaults)
     for part in ("dynamics", "loss", "p_b"):
@@ -404,18 +396,22 @@ def _misplaced(shown: str, name: str, parts: Mapping[str, Any]) -> str:
             )
     offered = (option_names(type(part)) for part in parts.values())
     meant = nearest(name, {*CHOICES}.union(*offered))
-    if owners := _owners(TASKS, name):
+    if owners := _owners(_tasks(), name):
         task = parts["task"].name
         return f"{name} is an option of {' and '.join(owners)}, and not of {task}{meant}"
     return f"there is no option {name!r}{meant}"
 
 
-def _task_class(name: Any, source: str) -> type[Task]:
-    if not isinstance(name, str) or name not in TASKS:
-        known = f"{sorted(TASKS)}{nearest(name, TASKS)}"
-        raise InputError(_prefixed(source, f"the task is {name!r}, but known are {known}"))
-    return TASKS[name]
+def _task_class(name: Any) -> "type[Task]":
+    tasks = _tasks()
+    if not isinstance(name, str) or name not in tasks:
+        known = f"{sorted(tasks)}{nearest(name, tasks)}"
+        raise InputError(f"the task is {name!r}, but known are {known}")
+    return tasks[name]
 
 
-def _prefixed(source: str, message: str) -> str:
-    return f"{source}: {message}" if source else message
+def _tasks() -> "dict[str, type[Task]]":
+    # Imported here, as a training has its task, and needs no other.
+    from fast.tasks import TASKS
+
+    return TASKS

@@ -93,7 +93,7 @@ test_foreign_configurations_are_refused = refuses(
 
 def test_a_configuration_without_some_options_is_refused() -> None:
     with pytest.raises(
-        InputError, match=r"not those of its parts \(no dynamics, no loss, .*no seed"
+        InputError, match=r"not those of its parts \(no dynamics, no loss, .*no sampling"
     ):
         from_json({"format": FORMAT, "task": {IS: "lines"}, "run": {}}, "config.json")
 

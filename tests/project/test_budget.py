@@ -24,7 +24,7 @@ CLOSURES = {
     "fast.environments.grid": 1_900,
     "fast.dynamics.srwm": 2_200,
     "fast.balance.losses": 4_200,
-    "fast.training.trainer": 12_400,
+    "fast.training.trainer": 9_400,
 }
 
 
