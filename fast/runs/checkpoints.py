@@ -83,7 +83,8 @@ def load_checkpoint(folder: Path, template: TrainState) -> tuple[TrainState, flo
         raise InputError(
             f"{path} does not fit its config.json ({error}): changed was {changed}; {BRING_BACK}"
         ) from None
-    if seeds_gone_bad(state.sampler):
+    # Before the first step log Z is NaN.
+    if int(state.step[0]) and seeds_gone_bad(state.sampler):
         raise InputError(
             f"the sampler in {str(folder)!r} has, at step {int(state.step[0]):,}, parameters that "
             "are no finite numbers, and there is no other checkpoint: train it again, with a "

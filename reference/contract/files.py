@@ -264,24 +264,16 @@ def parsed_json(text: bytes | str) -> Any:
 def load_arrays(path: Path, *names: str, follow: bool = False) -> list[np.ndarray[Any, Any]]:
     """Arrays of a NumPy archive (.npz), of numbers or strings: nothing is unpickled.
 
-    Raises ValueError if the file, perhaps a link, is no such archive, lacks an array, or has one
-    larger than an eighth of the machine's memory; the message may follow the file's name.
+    Raises ValueError if the file, perhaps a link, is no such archive, or lacks an array; the
+    message may follow the file's name.
     """
     content = read_file(path, follow=follow)
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            return [_array(archive, name) for name in names]
+            # Reading a whole member compares its checksum.
+            members = [io.BytesIO(archive.read(f"{name}.npy")) for name in names]
+        return [np.lib.format.read_array(member, allow_pickle=False) for member in members]
     except Exception as error:
         # On damaged bytes, Python and NumPy raise a dozen kinds of errors.
         text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
         raise ValueError(text or type(error).__name__) from None
-
-
-def _array(archive: zipfile.ZipFile, name: str) -> np.ndarray[Any, Any]:
-    member = archive.getinfo(f"{name}.npy")
-    if member.file_size > memory_of_machine() // 8:
-        raise ValueError(f"its array {name!r} would have {member.file_size:,} bytes")
-    # Reading the whole member compares its checksum.
-    data = io.BytesIO(archive.read(member))
-    array: np.ndarray[Any, Any] = np.lib.format.read_array(data, allow_pickle=False)
-    return array

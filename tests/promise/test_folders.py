@@ -7,12 +7,11 @@ import json
 import os
 import re
 import shutil
-import sys
-import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest.mock import Mock
 
 import jax
 import numpy as np
@@ -33,18 +32,17 @@ from fast.runs.records import (
     read_json,
     read_metrics,
     read_report,
-    seal_run,
     write_json,
 )
 from fast.runs.setup import set_up
-from fast.training.compose import IS, configure, to_json
+from fast.training.compose import FORMAT, configure
 from pdai.distributed.experiment import proceed
 from pdai.distributed.plan import Distributed
 from pdai.run import Run
 from pdai.show.plotting import plot_runs
 from pdai.show.progress import QUIET
 from reference.contract.errors import InputError
-from reference.contract.files import load_arrays, read_file, replace_file
+from reference.contract.files import read_file, replace_file
 from reference.problems import TableSequences
 from tests.command_lines import answer, ended
 from tests.made_up_runs import tiny_run
@@ -213,6 +211,13 @@ def moments(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     "kept = _checked_records(folder)",
     "kept = metrics_bytes(folder)",
 )
+@pytest.mark.catches(
+    "A run that has taken no step, whose log Z is not yet a number, cannot go on.",
+    "fast/runs/checkpoints.py",
+    "if int(state.step[0]) and seeds_gone_bad(state.sampler):",
+    "if seeds_gone_bad(state.sampler):",
+    by="refusal",
+)
 def test_a_run_that_was_killed_at_any_write_goes_on_bit_for_bit(moments: list[Path]) -> None:
     # Records, three checkpoints, law, report, seal and picture.
     assert len(moments) == 8
@@ -232,29 +237,21 @@ def test_a_run_that_was_killed_at_any_write_goes_on_bit_for_bit(moments: list[Pa
     "if not version:",
 )
 def test_a_file_that_is_no_longer_of_its_kind_is_refused(run: Path, tmp_path: Path) -> None:
-    whole = {name: (run / name).read_bytes() for name in ("config.json", "checkpoint.eqx")}
-    checkpoint, config = whole["checkpoint.eqx"], read_json(run / "config.json")
+    checkpoint, config = (run / "checkpoint.eqx").read_bytes(), read_json(run / "config.json")
     older = json.dumps({**config, "format": 0}).encode()
-    newer = checkpoint.replace(b'"format": 5', b'"format": 9', 1)
-    cases = [
-        ("config.json", None, "has no config.json"),
-        ("config.json", b'{"format": 1', "cannot be read"),
+    newer = checkpoint.replace(b'"format": %d' % FORMAT, b'"format": 99', 1)
+    unfinished(run)
+    for name, content, message in (
         ("config.json", b"[]", "not a JSON object"),
-        ("config.json", b"[" * 100_000, r"cannot be read \(it is nested too deep"),
         ("config.json", older, "made by another version of pdai"),
-        ("checkpoint.eqx", None, "has no checkpoint.eqx"),
-        ("checkpoint.eqx", checkpoint[:-100], "is damaged"),
         ("checkpoint.eqx", b"\x80\x04pickle", "is not a checkpoint of pdai"),
         ("checkpoint.eqx", newer, "made by another version of pdai"),
-    ]
-    unfinished(run)
-    for name, content, message in cases:
-        (run / name).unlink()
-        if content is not None:
-            (run / name).write_bytes(content)
+    ):
+        whole = (run / name).read_bytes()
+        (run / name).write_bytes(content)
         with pytest.raises(InputError, match=message):
             pdai.certify(run)
-        (run / name).write_bytes(whole[name])
+        (run / name).write_bytes(whole)
     pdai.certify(run)
     assert "is not finished" in answer("plot", "run", cwd=tmp_path, expect=2).stderr
     (tmp_path / "empty").mkdir()
@@ -304,11 +301,7 @@ def test_a_folder_of_another_command_is_told_from_what_is_asked_for(tmp_path: Pa
         resume(tmp_path / "runs")
 
 
-def test_samplers_and_clients_are_in_the_folder_itself(run: Path, tmp_path: Path) -> None:
-    config = configure("sets", loss="log_variance", parts=2, frozen=(Path("../../b"),))
-    write_json(unfinished(run) / "config.json", to_json(config))
-    with pytest.raises(InputError, match=r"asks samplers in \['\.\./\.\./b'\], but those .* own"):
-        pdai.certify(run)
+def test_the_folder_of_a_client_is_no_link(tmp_path: Path) -> None:
     plan = Distributed(configure("sets", out=tmp_path / "plan"), clients=2)
     plan.folder().mkdir()
     write_json(plan.folder() / "plan.json", plan.to_json())
@@ -317,24 +310,6 @@ def test_samplers_and_clients_are_in_the_folder_itself(run: Path, tmp_path: Path
     with pytest.raises(InputError, match=r"client-0' is a symbolic link, but must be a folder"):
         proceed(plan.folder(), None)  # type: ignore[arg-type]  # it does not get so far
     assert list((tmp_path / "victim").iterdir()) == []
-
-
-def test_looking_at_a_run_imports_no_module_that_it_names(
-    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    config = read_json(run / "config.json")
-    config["task"] = {IS: "custom", "problem": "evil:P", "environment": ""}
-    write_json(run / "config.json", config)
-    # As its author may: a stranger can seal what he likes.
-    seal_run(run)
-    (tmp_path / "evil.py").write_text("from pathlib import Path\nPath('ran').touch()\nP = 1\n")
-    answer("plot", "run", cwd=tmp_path)
-    assert not (tmp_path / "ran").exists()
-    # What needs the problem does import it.
-    answer("certify", "run", cwd=tmp_path, expect=2)
-    assert (tmp_path / "ran").exists()
-    monkeypatch.delitem(sys.modules, "evil")
 
 
 class Touch:
@@ -359,8 +334,8 @@ TABLES: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.catches(
     "An array of objects is unpickled.",
     "reference/contract/files.py",
-    "read_array(data, allow_pickle=False)",
-    "read_array(data, allow_pickle=True)",
+    "read_array(member, allow_pickle=False)",
+    "read_array(member, allow_pickle=True)",
 )
 def test_a_bad_or_damaged_table_is_refused_and_not_unpickled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -385,31 +360,6 @@ def test_a_bad_or_damaged_table_is_refused_and_not_unpickled(
             TableSequences.load(path)
 
 
-def test_archives_that_claim_more_than_they_hold_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def archive(shape: str, data: bytes) -> Path:
-        header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
-        npy = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + data
-        with zipfile.ZipFile(tmp_path / "law.npz", "w", zipfile.ZIP_DEFLATED) as made:
-            made.writestr("x.npy", npy)
-        return tmp_path / "law.npz"
-
-    assert load_arrays(archive("(2,)", bytes(16)), "x")[0].tolist() == [0, 0]
-    for shape in ("(1_342_177_280,)", "(10**9,)", "(-2,)", "(2, 2)", "(2,", "None"):
-        with pytest.raises(ValueError, match=r"EOF|malformed|multi-line|Header|not valid|negative"):
-            load_arrays(archive(shape, bytes(16)), "x")
-    bomb = archive("(2,)", bytes(16) + bytes(2**24))
-    assert bomb.stat().st_size < 2**15
-    monkeypatch.setattr(reference.contract.files, "memory_of_machine", lambda: 2**26)
-    with pytest.raises(ValueError, match="'x' would have 16,777,"):
-        load_arrays(bomb, "x")
-
-
-def full(*_: Any) -> None:
-    raise OSError(errno.ENOSPC, "No space left on device")
-
-
 def test_a_disk_that_fills_at_the_plot_leaves_a_finished_run(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -417,8 +367,9 @@ def test_a_disk_that_fills_at_the_plot_leaves_a_finished_run(
     (run / "plot.png").unlink()
 
     def almost_full(descriptor: int) -> None:
-        path = os.readlink(f"/proc/self/fd/{descriptor}")
-        full() if "plot.png" in path else written(descriptor)
+        if "plot.png" in os.readlink(f"/proc/self/fd/{descriptor}"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written(descriptor)
 
     with monkeypatch.context() as patched:
         patched.setattr(reference.contract.files.os, "fsync", almost_full)
@@ -440,28 +391,23 @@ def test_a_disk_that_fills_at_the_plot_leaves_a_finished_run(
     "    partial = partial_of(path)\n    with _naming",
     "    partial = path\n    with _naming",
 )
-@pytest.mark.parametrize(
-    ("number", "advice"),
-    [
+def test_errors_of_the_system_name_the_file_and_leave_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_bytes(b"old")
+    for number, advice in (
         (errno.ENOSPC, "free some space"),
         (errno.EFBIG, "raise the limit"),
         (errno.EROFS, "copy it to where you can write"),
         (errno.EACCES, "another place"),
         (errno.EIO, "look at what the system says"),
-    ],
-)
-def test_errors_of_the_system_name_the_file_and_leave_the_old_one(
-    number: int, advice: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: Any) -> None:
-        raise OSError(number, os.strerror(number))
-
-    (tmp_path / "file").write_bytes(b"old")
-    monkeypatch.setattr(reference.contract.files.os, "fsync", refuse)
-    message = rf"file' cannot be written \({os.strerror(number)}.*{advice}"
-    with pytest.raises(InputError, match=message):
-        replace_file(tmp_path / "file", b"new")
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"file": b"old"}
+    ):
+        refuse = Mock(side_effect=OSError(number, os.strerror(number)))
+        monkeypatch.setattr(reference.contract.files.os, "fsync", refuse)
+        message = rf"file' cannot be written \({os.strerror(number)}.*{advice}"
+        with pytest.raises(InputError, match=message):
+            replace_file(tmp_path / "file", b"new")
+        assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"file": b"old"}
 
 
 def test_a_folder_is_written_down_after_a_file_is_renamed(
