@@ -28,7 +28,7 @@ from fast.runs.meter import hints
 from fast.runs.setup import set_up
 from fast.training.compose import configure
 from pdai.certifying import trained as advice
-from pdai.experiments.figures import legend
+from pdai.experiments.figures import _legend
 from pdai.experiments.frames import Results
 from pdai.show import panels, plotting
 from pdai.show.panels import edge_panel
@@ -280,7 +280,7 @@ def test_the_rows_of_a_legend_are_as_full_as_each_other() -> None:
     """Six names where five fit are three and three, not one below the first of five."""
     runs = [made_up_runs.run(model, 0, 0.1) for model in made_up_runs.MODELS]
     figure = Figure(figsize=(10, 3))
-    legend(figure, Results(made_up_runs.tiny(), runs), {name: Line2D([], []) for name in "abcd"})
+    _legend(figure, Results(made_up_runs.tiny(), runs), {name: Line2D([], []) for name in "abcd"})
     assert [len(column.get_children()) for column in columns_of(figure)] == [2, 2, 2]
     # Control: as many columns as fit.
     figure.legend([Line2D([], [])] * 6, list("abcdef"), ncols=5)
