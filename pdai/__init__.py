@@ -12,12 +12,12 @@ command line takes `module:Name`.
 """
 
 import importlib
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fast.laws.samples import Law as Law
     from fast.laws.samples import Samples as Samples
-    from pdai.answers import posterior as posterior
     from pdai.certifying.certify import certify as certify
     from pdai.certifying.power import power as power
     from pdai.checks import check as check
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pdai.front import inspect as inspect
     from pdai.front import train as train
     from pdai.loading import load as load
+    from pdai.posteriors.answers import posterior as posterior
     from pdai.run import Run as Run
     from pdai.show.page.page import report as report
     from pdai.solving.solve import solve as solve
@@ -43,13 +44,17 @@ _FROM = {
     "draw": "pdai.front",
     "inspect": "pdai.front",
     "load": "pdai.loading",
-    "posterior": "pdai.answers",
+    "posterior": "pdai.posteriors.answers",
     "power": "pdai.certifying.power",
     "report": "pdai.show.page.page",
     "solve": "pdai.solving.solve",
     "train": "pdai.front",
 }
 __all__ = list(_FROM)
+
+# A room enters its parts in the tables of `fast`. Of a foreign `fast` `check_names` tells later.
+with suppress(ImportError):
+    importlib.import_module("pdai.posteriors")
 
 
 def check_names() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import pdai  # noqa: F401  (enters the tasks of its rooms)
 from verify.lib.compilation import compile_quickly, forget_programs, keep_programs
 
 # Compared are arithmetic, resumption and messages. `pdai verify --exhaustive` runs what ships. Now,

@@ -21,12 +21,12 @@ from benchmarks.peers.tasks import (
     GridTask,
 )
 from fast.environments import AbstractEnvironment, GridEnvironment
-from fast.environments.structure import StructureEnvironment
 from fast.policies.policy import Policy
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms
 from fast.training import trainer as training
 from fast.training.compose import configure
+from pdai.posteriors.environments import StructureEnvironment
 from reference.posterior import StructureLearning
 from reference.posterior.networks import Network
 from reference.problems import Grid

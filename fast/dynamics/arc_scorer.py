@@ -2,6 +2,7 @@
 
 import math
 from abc import abstractmethod
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -9,7 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from fast.dynamics.base import Features
-from fast.environments.structure import StructureEnvironment
+from fast.environments.graphs import AbstractDigraphEnvironment
 
 Adjacency = Float[Array, "*batch nodes nodes"]
 ByNode = Float[Array, "*batch nodes"]
@@ -78,7 +79,7 @@ class ArcScorer(AbstractScorer):
 
     def __init__(
         self,
-        environment: StructureEnvironment,
+        environment: AbstractDigraphEnvironment[Any],
         width: int,
         *,
         path_features: int = 0,

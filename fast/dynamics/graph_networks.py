@@ -29,8 +29,12 @@ from fast.dynamics.base import (
 from fast.dynamics.head import Network
 from fast.dynamics.markov import AbstractMarkovian
 from fast.environments.base import AbstractEnvironment
-from fast.environments.graphs import Edge, GraphEnvironment, adjacency_matrix
-from fast.environments.structure import StructureEnvironment
+from fast.environments.graphs import (
+    AbstractDigraphEnvironment,
+    Edge,
+    GraphEnvironment,
+    adjacency_matrix,
+)
 from reference.contract.errors import InputError
 
 Layer = Literal["gcn", "graphconv"]
@@ -151,7 +155,7 @@ class EdgeScorer(AbstractScorer):
         return score
 
 
-Graphs = GraphEnvironment | StructureEnvironment
+Graphs = GraphEnvironment | AbstractDigraphEnvironment[Any]
 
 
 def scorer_of(
@@ -166,7 +170,7 @@ def scorer_of(
         key: a random key of JAX.
         **options: fields of `EdgeScorer`.
     """
-    if isinstance(environment, StructureEnvironment):
+    if isinstance(environment, AbstractDigraphEnvironment):
         return ArcScorer(environment, width, path_features=path_features, key=key)
     return EdgeScorer(environment, width, path_features=path_features, key=key, **options)
 
@@ -300,7 +304,7 @@ class TemporalGCNNetwork(AbstractDynamics[PathFeatures]):
 
 def graphs_of(environment: AbstractEnvironment[Any]) -> Graphs:
     """The environment, if its states are graphs; raises InputError if not."""
-    if not isinstance(environment, Graphs):
+    if not isinstance(environment, GraphEnvironment | AbstractDigraphEnvironment):
         raise InputError(
             f"a graph network on {type(environment).__name__}, but it reads graphs, which "
             "GraphEnvironment and StructureEnvironment have: use --dynamics gru, lstm, rnn, srwm "

@@ -16,6 +16,4 @@ from .preference import PreferenceEnvironment as PreferenceEnvironment
 from .random_walk import WalkEnvironment as WalkEnvironment
 from .sequences import SequenceEnvironment as SequenceEnvironment
 from .sets import SetEnvironment as SetEnvironment
-from .structure import StructureEnvironment as StructureEnvironment
 from .tabular import TabularEnvironment as TabularEnvironment
-from .variables import SelectionEnvironment as SelectionEnvironment

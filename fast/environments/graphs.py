@@ -10,10 +10,20 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from fast.environments.base import ENVIRONMENTS, AbstractPairedEnvironment
+from fast.environments.base import ENVIRONMENTS, AbstractPairedEnvironment, State
 from reference.problems import EdgeAddition, Graph
 
 Edge = tuple[int, int]
+
+
+class AbstractDigraphEnvironment(AbstractPairedEnvironment[State]):
+    """Directed graphs, edge by edge.
+
+    Action `u (n - 1) + w` adds the edge from u to the w-th of the other nodes; the last one stops.
+    The observation begins with the edges, in the same order.
+    """
+
+    nodes: int = eqx.field(static=True)
 
 
 class GraphState(NamedTuple):

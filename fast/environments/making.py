@@ -6,6 +6,7 @@ from pkgutil import iter_modules
 from typing import Any
 
 import fast.environments
+from fast import ENTERED_ENVIRONMENTS
 from fast.encoding import Encoding
 from fast.environments.base import ENVIRONMENTS, AbstractEnvironment
 from reference.contract.errors import InputError, check_value
@@ -30,6 +31,8 @@ def make_environment(
         InputError: if there is no environment for problems of that very class (a subclass may have
             another reward), or it does not have that encoding.
     """
+    for module in ENTERED_ENVIRONMENTS:
+        import_module(module)
     name = type(problem).__name__
     check_value(name, "the encoding", encoding, Encoding)
     if type(problem) not in ENVIRONMENTS:

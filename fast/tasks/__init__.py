@@ -1,24 +1,46 @@
 """The tasks: one class of options per problem. Imports no JAX before an environment is made."""
 
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
+from importlib import import_module
 from typing import Any
 
+from fast import ENTERED_TASKS
 from fast.tasks.builtin import CONSTRUCTED
 from fast.tasks.custom import CustomTask
-from fast.tasks.posteriors import StructureTask, VariablesTask
 from fast.tasks.task import Task
 from reference.contract.errors import InputError, no_such
 from reference.contract.loading import name_of
 
-TASKS: dict[str, type[Task]] = {task.name: task for task in CONSTRUCTED}
-TASKS |= {task.name: task for task in (StructureTask, VariablesTask, CustomTask)}
+
+class _Tasks(Mapping[str, type[Task]]):
+    """The tasks by name: those of this package, and those that were entered in `fast`."""
+
+    def __init__(self) -> None:
+        self._own: dict[str, type[Task]] = {task.name: task for task in CONSTRUCTED}
+        self._own[CustomTask.name] = CustomTask
+
+    def __getitem__(self, name: str) -> type[Task]:
+        if name in ENTERED_TASKS:
+            module, _, kind = ENTERED_TASKS[name].partition(":")
+            entered: type[Task] = getattr(import_module(module), kind)
+            return entered
+        return self._own[name]
+
+    def __iter__(self) -> Iterator[str]:
+        *built_in, custom = self._own
+        yield from (*built_in, *ENTERED_TASKS, custom)
+
+    def __len__(self) -> int:
+        return len(self._own) + len(ENTERED_TASKS)
+
+
+TASKS = _Tasks()
 
 __all__ = [
     "TASKS",
     "CustomTask",
-    "StructureTask",
     "Task",
-    "VariablesTask",
     "problem_meant",
     "task_meant",
 ]

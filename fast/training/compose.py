@@ -410,7 +410,7 @@ def _task_class(name: Any) -> "type[Task]":
     return tasks[name]
 
 
-def _tasks() -> "dict[str, type[Task]]":
+def _tasks() -> "Mapping[str, type[Task]]":
     # Imported here, as a training has its task, and needs no other.
     from fast.tasks import TASKS
 

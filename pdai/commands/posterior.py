@@ -12,7 +12,7 @@ from reference.contract.errors import InputError, check_integer, check_seed, pri
 from reference.posterior.network_scores import Score
 
 if TYPE_CHECKING:
-    from pdai.answers import Answer, Columns
+    from pdai.posteriors.answers import Answer, Columns
 
 # Rows of a table that are printed; files have all.
 MOST_ROWS = 20
@@ -70,7 +70,7 @@ class ExactPosterior:
         Raises InputError if the file cannot be learned from, or an option breaks a rule.
         """
         from fast.runs.files import check_free
-        from pdai.answers import GraphAnswer, posterior
+        from pdai.posteriors.answers import GraphAnswer, posterior
 
         check_integer("posterior", "best", self.best, 1, most=1000)
         check_integer("posterior", "draws", self.draws, 0)
@@ -99,7 +99,7 @@ class ExactPosterior:
         for remark in answer.remarks:
             print(printable(f"warning: {remark}"), file=sys.stderr)
         if self.out is not None:
-            from pdai.show.posterior_files import write
+            from pdai.posteriors.files import write
 
             write(answer, self.out, best=self.best, draws=self.draws, seed=self.seed)
         self._print(answer)

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import pdai
-from fast.tasks import StructureTask, VariablesTask
 from fast.training.compose import configure, from_json, to_json
-from pdai.answers import table_from
+from pdai.posteriors.answers import table_from
+from pdai.posteriors.tasks import StructureTask, VariablesTask
 from reference.contract.errors import TooLargeError
 from reference.posterior import HyperGPrior, StructureLearning, VariableSelection, ZellnerPrior
 from reference.posterior.columns import read_table, standard_columns

@@ -20,8 +20,8 @@ from fast.runs.display import announce
 from fast.runs.folder import load_config
 from fast.runs.identity import check_same_run
 from fast.runs.records import read_json
-from fast.tasks import StructureTask, VariablesTask
 from fast.training.compose import configure
+from pdai.posteriors.tasks import StructureTask, VariablesTask
 from pdai.show.plotting import figure_of
 from pdai.show.progress import QUIET
 from pdai.show.tables import expectations_table

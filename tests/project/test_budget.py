@@ -39,6 +39,7 @@ ROOMS = {
     "reference/looking": (800, None),
     "fast": (16_800, 13_700),
     "pdai": (14_100, 11_000),
+    "pdai/posteriors": (1_450, None),
     "verify": (22_700, 21_000),
     "tests": (24_800, 18_500),
     "benchmarks": (4_600, 2_500),

@@ -18,8 +18,8 @@ import pytest
 from scipy.stats import multivariate_t
 
 import pdai
-from pdai.answers import GraphAnswer, SelectionAnswer, table_from
 from pdai.cli import main
+from pdai.posteriors.answers import GraphAnswer, SelectionAnswer, table_from
 from reference.posterior import HyperGPrior, StructureLearning, VariableSelection, ZellnerPrior
 from reference.posterior.best_graphs import best_graph, best_within
 from reference.posterior.columns import standard_columns

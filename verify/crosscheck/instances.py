@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
 
+import pdai  # noqa: F401  (enters the environments of its rooms)
 from fast.dynamics.head import HeadOptions
 from fast.dynamics.wrappers import CellOptions
 from fast.environments import AbstractEnvironment, TabularEnvironment, make_environment

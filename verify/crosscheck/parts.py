@@ -23,7 +23,10 @@ from verify.lib.ledger import marked_tests
 COMPARED_AS_CASES = (AbstractDynamics, AbstractEnvironment, Loss)
 
 # Of pdai these alone compute: the rest hands on, reads, draws and prints, with tests of its own.
-OF_PDAI = ("pdai.distributed.certificates", "pdai.experiments.probes")
+OF_PDAI = (
+    *("pdai.distributed.certificates", "pdai.experiments.probes"),
+    *("pdai.posteriors.environments", "pdai.posteriors.uniform_dags"),
+)
 # Modules without numbers to compare, and packages of these. A new module is not here, so that its
 # parts are asked for.
 ELSEWHERE = {

@@ -83,7 +83,7 @@ def instance(request: pytest.FixtureRequest) -> Instance:
 )
 @pytest.mark.catches(
     "In the fixed order of edges an earlier one may still be added.",
-    "fast/environments/structure.py",
+    "pdai/posteriors/environments.py",
     "free &= self._places() > self._last(state)",
     "free &= self._places() != self._last(state)",
     only="structure, fixed order",

@@ -72,7 +72,7 @@ ELSEWHERE = {
     "fast.schedule": "computes nothing",
     "fast.environments.encodings.first_of_block": "part of observe, compiled below",
     "fast.environments.encodings.last_letters": "likewise",
-    "fast.environments.uniform_dags": "drawn by random_terminal, which is compiled below",
+    "pdai.posteriors.uniform_dags": "drawn by random_terminal, which is compiled below",
 }
 
 

@@ -162,7 +162,7 @@ def ahead(label: Network, order: Order) -> list[list[float]]:
 
 @pytest.mark.catches(
     "In the fixed order a network does not see paths from the node at hand.",
-    "fast/environments/structure.py",
+    "pdai/posteriors/environments.py",
     "paths & (self.targets >= node)",
     "paths & (self.targets > node)",
     only="fixed",

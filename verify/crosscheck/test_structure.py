@@ -14,9 +14,9 @@ from fast.dynamics.arc_scorer import ArcScorer
 from fast.dynamics.graph_networks import GCNNetwork, TemporalGCNNetwork, scorer_of
 from fast.encoding import GraphCode
 from fast.environments import make_environment
-from fast.environments.structure import StructureEnvironment
-from fast.environments.uniform_dags import UniformDags
 from fast.training.compose import configure
+from pdai.posteriors.environments import StructureEnvironment
+from pdai.posteriors.uniform_dags import UniformDags
 from reference.balance import log_float
 from reference.posterior import StructureLearning
 from reference.posterior.networks import Network
@@ -134,7 +134,7 @@ def test_the_closure_is_kept_along_the_way_at_a_size_beyond_enumeration() -> Non
     assert log_reward == pytest.approx(log_float(problem.reward(label)), rel=1e-5)
 
 
-@pytest.mark.crosscheck("fast.environments.uniform_dags.UniformDags.draw")
+@pytest.mark.crosscheck("pdai.posteriors.uniform_dags.UniformDags.draw")
 @pytest.mark.parametrize("most", [3, 1])
 def test_every_graph_within_the_limit_is_drawn_equally_often(most: int) -> None:
     graphs = [g for g in all_dags(4) if max(mask.bit_count() for mask in g) <= most]

@@ -1,17 +1,19 @@
-"""Structure learning as array code."""
+"""Posteriors as array code: graphs edge by edge, and sets of variables."""
 
 import math
 from typing import NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.encoding import GraphCode
 from fast.environments.base import ENVIRONMENTS, AbstractPairedEnvironment
-from fast.environments.uniform_dags import UniformDags
-from reference.posterior import Network, StructureLearning
+from fast.environments.graphs import AbstractDigraphEnvironment
+from pdai.posteriors.uniform_dags import UniformDags
+from reference.posterior import Network, Selection, StructureLearning, VariableSelection
 from reference.problems import Order
 
 
@@ -27,7 +29,7 @@ class NetworkState(NamedTuple):
     stopped: Bool[Array, ""]
 
 
-class StructureEnvironment(AbstractPairedEnvironment[NetworkState]):
+class StructureEnvironment(AbstractDigraphEnvironment[NetworkState]):
     """Directed acyclic graphs, edge by edge (`StructureLearning`).
 
     Action `u (n - 1) + w` adds the edge from u to the w-th of the other nodes, the last one stops;
@@ -60,7 +62,6 @@ class StructureEnvironment(AbstractPairedEnvironment[NetworkState]):
     order: Order = eqx.field(static=True)
     graph_code: GraphCode = eqx.field(static=True)
     max_parents: int = eqx.field(static=True)
-    nodes: int = eqx.field(static=True)
 
     @classmethod
     def from_problem(
@@ -189,3 +190,67 @@ def _joined(
 ) -> Bool[Array, "nodes nodes"]:
     """The composition of two relations: a pair of the first, then a pair of the second."""
     return jnp.any(first[:, :, None] & second[None], axis=1)
+
+
+class SelectionState(NamedTuple):
+    """A set of variables, as its indicator vector, and whether it is finished."""
+
+    chosen: Bool[Array, " variables"]
+    stopped: Bool[Array, ""]
+
+
+class SelectionEnvironment(AbstractPairedEnvironment[SelectionState]):
+    """Sets of variables. Action i adds variable i, the last one stops; backward actions undo them.
+
+    The table has `log R` of every set, by its bit mask.
+    """
+
+    table: Float[Array, " masks"]
+
+    @classmethod
+    def from_problem(cls, problem: VariableSelection) -> "SelectionEnvironment":
+        """The environment with the parameters of `problem`."""
+        size = len(problem.names) + 1
+        logs = np.log(np.array(problem.mantissas)) + math.log(2) * np.array(problem.exponents)
+        table = jnp.asarray(logs, jnp.float32)
+        return cls(table=table, horizon=size, actions=size, parents=size)
+
+    def initial(self) -> SelectionState:
+        return SelectionState(jnp.zeros(self.actions - 1, bool), jnp.bool_(False))
+
+    def step(self, state: SelectionState, action: Int[Array, ""]) -> SelectionState:
+        added = (jnp.arange(self.actions - 1) == action) & ~state.stopped
+        return SelectionState(state.chosen | added, state.stopped | (action == self.actions - 1))
+
+    def backward_step(self, state: SelectionState, parent: Int[Array, ""]) -> SelectionState:
+        kept = jnp.arange(self.parents - 1) != parent
+        return SelectionState(state.chosen & kept, jnp.bool_(False))
+
+    def mask(self, state: SelectionState) -> Bool[Array, " actions"]:
+        return jnp.append(~state.chosen, True) | state.stopped
+
+    def parent_mask(self, state: SelectionState) -> Bool[Array, " parents"]:
+        return jnp.append(state.chosen & ~state.stopped, state.stopped)
+
+    def is_terminal(self, state: SelectionState) -> Bool[Array, ""]:
+        return state.stopped
+
+    def random_terminal(self, key: PRNGKeyArray) -> SelectionState:
+        chosen = jax.random.bernoulli(key, shape=(self.actions - 1,))
+        return SelectionState(chosen, jnp.bool_(True))
+
+    def observe(self, state: SelectionState) -> Float[Array, " features"]:
+        return jnp.append(state.chosen, state.stopped).astype(jnp.float32)
+
+    def log_reward(self, state: SelectionState) -> Float[Array, ""]:
+        powers = jnp.asarray(2 ** np.arange(self.actions - 1), jnp.int32)
+        return self.table[jnp.sum(state.chosen * powers)]
+
+    def encode(self, label: Selection) -> SelectionState:
+        return SelectionState(np.array(label.chosen), np.bool_(label.stopped))  # type: ignore[arg-type]
+
+    def decode(self, state: SelectionState) -> Selection:
+        return Selection(tuple(np.asarray(state.chosen).tolist()), bool(state.stopped))
+
+
+ENVIRONMENTS[VariableSelection] = SelectionEnvironment

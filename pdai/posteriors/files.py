@@ -8,8 +8,8 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from fast.runs.files import new_folder
 from pdai import __version__
-from pdai.answers import Answer, GraphAnswer
-from pdai.show.page.posterior_page import posterior_page
+from pdai.posteriors.answers import Answer, GraphAnswer
+from pdai.posteriors.page import posterior_page
 from pdai.show.panels import draw_edges
 from pdai.show.sample_tables import csv_table
 from reference.contract.files import replace_file

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from fast.tasks.posteriors import PRIORS
+from pdai.posteriors.tasks import PRIORS
 from reference.contract.errors import InputError, checked, plain
 from reference.contract.files import sha256
 from reference.contract.text import at_most, small

@@ -2,7 +2,7 @@
 
 from xml.etree.ElementTree import Element
 
-from pdai.answers import Answer, Columns, GraphAnswer
+from pdai.posteriors.answers import Answer, Columns, GraphAnswer
 from pdai.show.page.chart import heat_map
 from pdai.show.page.elements import document, folded, table, tag
 
