@@ -352,7 +352,7 @@ def test_a_shear_on_the_right_changes_the_singular_values() -> None:
 
 
 def returns(triples: tuple[tuple[int, int, int], ...], turns: tuple[int, ...]) -> bool:
-    """Whether the planes turned that often each bring their phases back together: z^a w^b = 1."""
+    """True if the planes turned that often each bring their phases back together: z^a w^b = 1."""
     total = eye(2)
     for triple, n in zip(triples, turns, strict=True):
         total = total @ power(plane(triple), n)

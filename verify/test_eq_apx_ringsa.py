@@ -25,7 +25,7 @@ def height(r: Fraction) -> tuple[Fraction, Fraction]:
 
 
 def above(higher: str, lower: str) -> bool:
-    """Whether the reward is proved to be higher at the first radius."""
+    """True if the reward is proved to be higher at the first radius."""
     return height(Fraction(higher))[0] > height(Fraction(lower))[1]
 
 

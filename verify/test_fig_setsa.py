@@ -29,7 +29,7 @@ from verify.lib.scopes import Scope, all_small_lifts
 def is_law_of_one_base_policy(
     p_b: BackwardKernel[T], lifted: LiftedDAG[Any], support: Iterable[int] | None = None
 ) -> bool:
-    """Whether one base policy has the law `P_B(tau|x)` on trajectories, for every x."""
+    """True if one base policy has the law `P_B(tau|x)` on trajectories, for every x."""
     base, field = lifted.base, p_b.field
     wanted = set(base.terminals if support is None else support)
     law = {

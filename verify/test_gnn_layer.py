@@ -112,7 +112,7 @@ def test_without_features_the_node_may_be_left_out_and_sets_see_only_which_are_i
 
 
 def isomorphic_neighbourhoods(g: Graph, colours: Colours, u: int, v: int) -> bool:
-    """Whether some bijection of neighbours keeps their features and the edges among them."""
+    """True if some bijection of neighbours keeps their features and the edges among them."""
     left, right = neighbours(g, u), neighbours(g, v)
     return len(left) == len(right) and any(
         all(colours[a] == colours[b] for a, b in zip(left, image, strict=True))

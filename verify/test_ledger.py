@@ -40,7 +40,7 @@ def test_every_marked_test_names_a_claim_of_the_ledger() -> None:
 
 
 def is_called_after(file: str, labels: set[str]) -> bool:
-    """Whether one of the labels is in the name of the file."""
+    """True if one of the labels is in the name of the file."""
     return any(
         re.search(rf"_{re.sub('[:.-]', '_', label)}(_|$)", Path(file).stem) for label in labels
     )

@@ -32,7 +32,7 @@ def gaussian(w: sympy.Expr, mean: sympy.Expr, variance: sympy.Expr) -> tuple[Any
 
 
 def are_dual(reverse_mean: Any, reverse_variance: Any) -> bool:
-    """Whether w ~ N(m, r) and w' ~ N(a w + b, t) have the joint law of the reverse.
+    """True if w ~ N(m, r) and w' ~ N(a w + b, t) have the joint law of the reverse.
 
     That is w' ~ N(a m + b, a^2 r + t) and w ~ N(reverse_mean, reverse_variance), which are
     functions of `(w', m, r, a, b, t)`.

@@ -31,7 +31,7 @@ class Dependent(LinearDynamics):
 
 
 def closed_form_holds(lifted: LiftedDAG[str], first: int = 1) -> bool:
-    """Whether a_t = a_o + sum of w . psi(s_j) v over first <= j <= t, along every trajectory."""
+    """True if a_t = a_o + sum of w . psi(s_j) v over first <= j <= t, along every trajectory."""
     for tau in lifted.dag.trajectories():
         *path, _ = lifted.dag.states(tau)
         for t, (_, latent) in enumerate(path):

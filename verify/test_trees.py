@@ -12,7 +12,7 @@ from verify.lib.small_scope import lifts
 
 
 def meets_inside(dag: PointedDAG[Any]) -> bool:
-    """Whether some inner state has two parents."""
+    """True if some inner state has two parents."""
     return any(len(row) > 1 for v, row in enumerate(dag.in_edges) if dag.children[v])
 
 

@@ -194,7 +194,7 @@ def in_small_passes(given: Evaluation) -> Any:
 
 
 def check_blocks(environment: AbstractEnvironment[Any], active: Any) -> None:
-    """Whether the blocks of rows are more than one, and of the sizes that matter."""
+    """True if the blocks of rows are more than one, and of the sizes that matter."""
     later = np.asarray(active)[:, 1:]
     size = -(-later.size // 3) if environment.is_graded else later.size // 8
     assert SMALLEST < size < later.sum()

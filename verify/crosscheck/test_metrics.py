@@ -103,14 +103,14 @@ def exact() -> Exact:
 
 
 def is_near(mean: float, law: Floats, values: Floats, count: int) -> bool:
-    """Whether a mean of so many samples is where it should be."""
+    """True if a mean of so many samples is where it should be."""
     expected = float((law * values).sum())
     variance = float((law * (values - expected) ** 2).sum())
     return abs(mean - expected) <= ERRORS * math.sqrt(variance / count)
 
 
 def follows(drawn: Any, law: Floats, count: int) -> bool:
-    """Whether numbers of terminals look like samples of a law, at an error of 1e-6."""
+    """True if numbers of terminals look like samples of a law, at an error of 1e-6."""
     return excess(np.bincount(drawn, minlength=len(law)), law * count) <= 1
 
 

@@ -73,7 +73,7 @@ def seen(environment: AbstractEnvironment[Any], problem: Any) -> dict[Any, Any]:
 
 
 def differs_from(features: dict[Any, Any], expected: Any) -> bool:
-    """Whether the features of some state are not as expected."""
+    """True if the features of some state are not as expected."""
     return any(
         row.shape != np.shape(wanted := expected(label)) or np.abs(row - wanted).max() > CLOSE
         for label, row in features.items()
@@ -217,7 +217,7 @@ LOOKS: dict[str, Any] = {
 
 
 def same_partition(features: dict[Any, Any], observe: Any) -> bool:
-    """Whether states have equal features exactly where they are to look alike."""
+    """True if states have equal features exactly where they are to look alike."""
     return forks.same_partition(
         (row.tobytes() for row in features.values()), map(observe, features)
     )

@@ -49,7 +49,7 @@ def matrices(history: tuple[tuple[int, int], ...]) -> Floats:
 
 
 def observed(environment: StructureEnvironment, history: tuple[tuple[int, int], ...]) -> Floats:
-    """What the environment shows along a history."""
+    """The observations along a history."""
     rows = []
     for i, matrix in enumerate(matrices(history)):
         parents = tuple(int(sum(2**u for u in np.flatnonzero(column))) for column in matrix.T)

@@ -41,7 +41,7 @@ def units(nodes: int) -> Iterator[tuple[Parents, Weights]]:
 
 
 def is_acyclic(parents: Parents) -> bool:
-    """Whether the nodes can be taken away one after the other, each without parents left."""
+    """True if the nodes can be taken away one after the other, each without parents left."""
     left = set(range(len(parents)))
     while left:
         first = {v for v in left if not any(parents[v] >> u & 1 for u in left)}
@@ -81,12 +81,12 @@ def enumerated(weights: Weights, has: Callable[[Parents, int, int], bool]) -> li
 
 
 def has_edge(parents: Parents, u: int, v: int) -> bool:
-    """Whether u is a parent of v."""
+    """True if u is a parent of v."""
     return bool(parents[v] >> u & 1)
 
 
 def has_path(parents: Parents, u: int, v: int) -> bool:
-    """Whether a path leads from u to v, in an acyclic graph; from a node to itself always."""
+    """True if a path leads from u to v, in an acyclic graph; from a node to itself always."""
     nodes = range(len(parents))
     return u == v or any(has_path(parents, u, w) for w in nodes if parents[v] >> w & 1)
 

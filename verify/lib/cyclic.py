@@ -87,12 +87,6 @@ def small_graphs() -> Iterator[Graph]:
     possible += [(s, x) for s in "ab" for x in "xy"]
     for chosen in chain.from_iterable(combinations(possible, k) for k in range(len(possible) + 1)):
         graph = {s: tuple(v for u, v in chosen if u == s) for s in "oabxy"}
-        yield from _complete(graph)
-
-
-def _complete(graph: dict[State, tuple[State, ...]]) -> Iterator[Graph]:
-    reached = distances(graph, "o")
-    kept = {s: row for s, row in graph.items() if s in reached}
-    inner = [s for s in kept if s in ("o", "a", "b")]
-    if len(kept) == len(graph) and all(set("xy") & distances(kept, s).keys() for s in inner):
-        yield kept
+        reached = distances(graph, "o")
+        if len(reached) == len(graph) and all(set("xy") & {*distances(graph, s)} for s in "oab"):
+            yield graph

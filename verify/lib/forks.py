@@ -85,7 +85,7 @@ def steps(policies: TiedPolicies) -> list[tuple[Graph, Graph]]:
 
 
 def same_partition(left: Iterable[object], right: Iterable[object]) -> bool:
-    """Whether two colourings of the same things have the same classes."""
+    """True if two colourings of the same things have the same classes."""
     pairs = set(zip(left, right, strict=True))
     return len(pairs) == len({a for a, _ in pairs}) == len({b for _, b in pairs})
 

@@ -11,7 +11,7 @@ from reference.policies import BackwardKernel, BackwardPolicy, ForwardPolicy
 
 
 def is_markovian(policy: ForwardPolicy[T], lifted: LiftedDAG[Any]) -> bool:
-    """Whether all visited lifts of a base state have the same row."""
+    """True if all visited lifts of a base state have the same row."""
     visits = path_sums(policy)
     rows: dict[int, list[T]] = {}
     for node, edges in enumerate(lifted.dag.out_edges):
@@ -23,7 +23,7 @@ def is_markovian(policy: ForwardPolicy[T], lifted: LiftedDAG[Any]) -> bool:
 
 
 def is_normalised(kernel: BackwardKernel[Any]) -> bool:
-    """Whether the rows of a kernel sum to one."""
+    """True if the rows of a kernel sum to one."""
     try:
         BackwardPolicy(kernel.dag, kernel.field, kernel.values)
     except InputError:
@@ -32,7 +32,7 @@ def is_normalised(kernel: BackwardKernel[Any]) -> bool:
 
 
 def has_memory(lifted: LiftedDAG[Any]) -> bool:
-    """Whether some state has two lifts."""
+    """True if some state has two lifts."""
     return len(lifted.dag.labels) > len(lifted.base.labels)
 
 

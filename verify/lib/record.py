@@ -110,7 +110,7 @@ class Claim:
 
     @property
     def is_tested(self) -> bool:
-        """Whether tests of the ledger decide it: neither training does, nor is it open."""
+        """True if tests of the ledger decide it: neither training does, nor is it open."""
         return self.experiment is None and self.open is None
 
     @property

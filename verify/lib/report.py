@@ -28,7 +28,7 @@ class Finding:
         return ", ".join(parts)
 
     def as_expected(self) -> bool:
-        """Whether checks and controls ran, and all passed."""
+        """True if checks and controls ran, and all passed."""
         passed = all(self.outcomes[kind, "passed"] for kind in ("claim", "control"))
         return passed and {outcome for _, outcome in self.outcomes} == {"passed"}
 

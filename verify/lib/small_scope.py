@@ -22,8 +22,11 @@ S = TypeVar("S", bound=Hashable)
 
 def pointed_dags(nodes: int) -> Iterator[PointedDAG[int]]:
     """All naturally labelled pointed DAGs with that many nodes: `prod over j of 2^j - 1`."""
-    for parents in product(*(list(_non_empty_subsets(range(j))) for j in range(1, nodes))):
-        yield from_parents(parents)
+    subsets = [
+        [row for size in range(1, j + 1) for row in combinations(range(j), size)]
+        for j in range(1, nodes)
+    ]
+    yield from map(from_parents, product(*subsets))
 
 
 def pointed_dags_up_to(nodes: int) -> Iterator[PointedDAG[int]]:
@@ -70,11 +73,6 @@ def isomorphism_classes(nodes: int) -> tuple[tuple[PointedDAG[int], int], ...]:
         key, automorphisms = canonical(dag)
         classes.setdefault(key, (dag, factorial(nodes) // automorphisms))
     return tuple(classes.values())
-
-
-def _non_empty_subsets(items: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    for size in range(1, len(items) + 1):
-        yield from combinations(items, size)
 
 
 def lifts(dag: PointedDAG[S], every: int = 1) -> Iterator[LiftedDAG[S]]:
