@@ -175,7 +175,7 @@ def _check(config: TrainConfig) -> None:
             "beside samples of the target, pdai certify RUN --target FILE"
         )
     least = math.log(4 / LEVEL) / SAMPLES
-    if run.tv < least and not (config.dynamics.is_markovian and target.probabilities()):
+    if run.tv < least and not (config.dynamics.is_markovian and target.probabilities):
         raise InputError(
             f"tv is {run.tv:g}, but {name} is too large to enumerate, and a certificate then takes "
             f"{math.log(4 / LEVEL) / run.tv:,.0f} trajectories or more; {SAMPLES:,} are drawn: ask "

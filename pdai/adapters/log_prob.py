@@ -43,8 +43,6 @@ class LogProb:
         self.log_prob: Any = getattr(of, "log_prob", of)
         owner = type(getattr(self.log_prob, "__self__", of))
         is_torch = any(base.__module__.split(".")[0] == "torch" for base in owner.__mro__)
-        # A policy, say, whose rows are of another law.
-        self.is_called_too = callable(of) and of is not self.log_prob and not is_torch
         self._encode = encode or (_tensor if is_torch else None)
         self.name = getattr(of, "__name__", owner.__name__)
         self._one = Asked(

@@ -66,7 +66,13 @@ class Steps(Protocol):
         ...
 
     def move(self, states: Any, actions: Ints, active: Any) -> tuple[Any, Any, WayBack]:
-        """The next states, their ends, and the backward moves; inactive states stay as they are."""
+        """The next states, whether they are ends, and the backward moves.
+
+        Args:
+            states: a batch of states.
+            actions: the action of each, shape (batch,).
+            active: whether each moves; the others stay as they are.
+        """
         ...
 
     def ends(self, states: Any) -> tuple[list[Hashable], Floats]:
@@ -85,9 +91,13 @@ class Steps(Protocol):
 class SteppedSampler(Sampler):
     """Another library's sampler, to be certified.
 
-    The exact rewards of a problem of this project are used, with which the library's must agree, or
-    the library's, to float32. `label` gives for a label of the library a state of the problem. The
-    notes are remarks for readers.
+    Args:
+        steps: the functions of the library.
+        problem: a problem of this project, whose exact rewards are used, and with which the
+            library's must agree; without it those of the library, to float32.
+        label: a function from a label of the library to a state of the problem.
+        seed: the random seed of the draws.
+        notes: remarks for readers.
     """
 
     def __init__(
@@ -134,8 +144,12 @@ class SteppedSampler(Sampler):
     def exact(self, dag: PointedDAG[Any], rewards: Sequence[Fraction], most: int) -> ExactLaw:
         """The exact distribution of the library's rows, over all states that it can reach.
 
-        Its ends must be among the terminal states of the problem's graph. Raises TooLargeError if
-        it has more than so many states, and InputError if an end is not a terminal state of the
+        Args:
+            dag: the problem's graph, among whose terminal states the ends must be.
+            rewards: of its terminal states.
+            most: the largest number of states.
+
+        Raises TooLargeError if it has more, and InputError if an end is not a terminal state of the
         problem, or its reward differs.
         """
         (root,) = self.steps.keys(states := self.steps.start(1))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from pdai.certifying.proofs import bare_proof, exact_proof, samples_proof
 from pdai.certifying.target import Real, Target, check_outside
@@ -141,6 +141,13 @@ class Question:
             check_output(Path(self.certificate))
 
 
+@runtime_checkable
+class _KeepsPaths(Protocol):
+    """A sampler that keeps the exact probabilities of the trajectories that it draws, if asked."""
+
+    exact_paths: list[ExactPath] | None
+
+
 class SamplerSource:
     """A sampler that can be certified, with its target; a kind of sampler is a subclass.
 
@@ -216,7 +223,7 @@ def judged(source: SamplerSource, question: Question) -> Certificate:
     if made is None and source.samples is not None:
         made = _bare(source, question, source.samples, features)
     made = made or _sampled(source, question, features, known_means)
-    compared = made.regime == "S" and target.probabilities() is not None
+    compared = made.regime == "S" and target.probabilities is not None
     options = {
         "log Z": target.stated is not None and made.regime != "Z",
         "samples of the target": stated is not None and made.regime != "S",
@@ -275,7 +282,7 @@ def _bare(
     features: Features | None,
 ) -> Certificate:
     """Regimes S and N, from terminal states without probabilities."""
-    known, target, level = source.target.probabilities(), source.target.samples, question.level
+    known, target, level = source.target.probabilities, source.target.samples, question.level
     if question.certificate is not None and (known is None or question.regime in ("Z", "N")):
         raise _no_file(source.name)
     if question.regime == "Z":
@@ -391,7 +398,7 @@ def _sampled(
     sampler, notes = _walker(source, question, paths)
     exact: list[ExactPath] = []
     if question.certificate is not None:
-        if known.log_z is None or not hasattr(sampler, "exact_paths"):
+        if known.log_z is None or not isinstance(sampler, _KeepsPaths):
             raise _no_file(source.name)
         sampler.exact_paths = exact
     draws, means = Draws(labels=features is not None), None
@@ -450,7 +457,7 @@ def _alone(
 
     Raises InputError if the two contradict each other.
     """
-    if (law := source.target.probabilities()) is None or len(samples) < 2:
+    if (law := source.target.probabilities) is None or len(samples) < 2:
         return []
     alone, _ = against_law(samples, {**law, Outside(): Fraction(0)}, level)
     # TV of trajectories may be larger than that of terminals.

@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from pdai.adapters.log_prob import LogProb
+from pdai.adapters.stepping import SteppedSampler
 from pdai.certifying.judging import Question, SamplerSource, checked_budget, checked_level, judged
 from pdai.certifying.samples import DRAWN_FROM
 from pdai.certifying.target import Real, Target
@@ -51,8 +52,6 @@ class LogProbSource(SamplerSource):
     def __init__(self, log_prob: LogProb, target: Target):
         super().__init__(log_prob.name, target)
         self._log_prob = log_prob
-        if log_prob.is_called_too:
-            self.notes = ["its log_prob was asked, and what it gives when it is called was not"]
         if target.problem is None:
             raise InputError(f"{self.name} has log_prob, but no target: give a problem, or a law")
 
@@ -103,14 +102,14 @@ class DrawingSource(SamplerSource, Sampler):
         super().__init__(type(sampler).__name__, target)
         self.ends: list[Hashable] = []
         self._likeliest = Likeliest()
-        self._sampler: Any = sampler
+        self._sampler = sampler
         if type(sampler).__module__.partition(".")[0] != "pdai":
             self.conditions = [DRAWN_FROM]
         self._rewards = None if target.problem is None else LogRewards(target.problem)
         self._before: Walks | None = None
 
     def exact(self, file: str | Path | None) -> ExactLaw | None:
-        if self.target.problem is None or not hasattr(self._sampler, "exact"):
+        if self.target.problem is None or not isinstance(self._sampler, SteppedSampler):
             return None
         if file is not None:
             raise InputError(
@@ -118,8 +117,7 @@ class DrawingSource(SamplerSource, Sampler):
                 "library's: leave it out"
             )
         target = self.target
-        law: ExactLaw = self._sampler.exact(target.dag(), target.rewards, target.max_states)
-        return law
+        return self._sampler.exact(target.dag(), target.rewards, target.max_states)
 
     def walker(self) -> "DrawingSource":
         return self
@@ -151,7 +149,7 @@ class DrawingSource(SamplerSource, Sampler):
 
     def findings(self) -> Sequence[str]:
         self._likeliest.check_drawn(self.ends)
-        return self._sampler.findings()  # type: ignore[no-any-return]
+        return self._sampler.findings()
 
     def _walks(self, method: str, function: Callable[..., Any], argument: Any) -> Walks:
         walks = called(self.name, method, function, argument)
@@ -266,22 +264,12 @@ def certify_object(
         InputError: if the object, the problem or an option breaks a rule, or the requested regime
             is not possible.
     """
+    level, budget = checked_level(level), checked_budget(width, samples, seconds)
     question = Question(
-        regime=regime,
-        level=checked_level(level),
-        seed=seed,
-        budget=checked_budget(width, samples, seconds),
-        features=features,
-        mode_states=mode_states,
-        certificate=certificate,
-        drawn=drawn,
-        tighten=tighten,
-        paths=paths,
+        regime, level, seed, budget, features, mode_states, certificate, drawn, tighten, paths
     )
     judged_problem = None if problem is None else as_problem(problem)
-    own = Target(
-        judged_problem, max_states, question.budget.seconds, log_z, target, header, if_independent
-    )
+    own = Target(judged_problem, max_states, budget.seconds, log_z, target, header, if_independent)
     if isinstance(sampler, Sampler):
         return judged(DrawingSource(sampler, own), question)
     return judged(LogProbSource(LogProb.at(sampler), own), question)

@@ -118,17 +118,9 @@ def certify_policy(
         InputError: if the policy, the problem or an option breaks a rule, or the requested regime
             is not possible.
     """
+    level, budget = checked_level(level), checked_budget(width, samples, seconds)
     question = Question(
-        regime=regime,
-        level=checked_level(level),
-        seed=seed,
-        budget=checked_budget(width, samples, seconds),
-        features=features,
-        mode_states=mode_states,
-        certificate=certificate,
-        drawn=drawn,
-        tighten=tighten,
-        paths=paths,
+        regime, level, seed, budget, features, mode_states, certificate, drawn, tighten, paths
     )
     if problem is None:
         raise InputError(
@@ -138,7 +130,7 @@ def certify_policy(
     own = Target(
         as_problem(problem),
         max_states,
-        question.budget.seconds,
+        budget.seconds,
         log_z,
         target,
         header,

@@ -96,8 +96,13 @@ def samples_proof(
 ) -> list[str]:
     """Writes a statistical certificate, and gives the result of its check in words.
 
-    Trajectories are in the order of the draws; `interval` has the bounds of TV, which are wrong
-    with the probability `level` at most.
+    Args:
+        path: the file.
+        paths: the trajectories, in the order of the draws.
+        problem: the problem, which has the rewards.
+        log_z: bounds of log Z, in nats.
+        interval: the bounds of TV.
+        level: the probability with which these are wrong, at most.
     """
     reward = AskedProblem[Any](problem).reward
     rewards = {x: reward(x) for x in dict.fromkeys(path.terminal for path in paths)}
@@ -127,7 +132,12 @@ def bare_proof(
 ) -> list[str]:
     """Writes a statistical certificate of bare samples, and gives the result of its check in words.
 
-    Samples are in the order of the draws; the file has the name of the problem, or of the law.
+    Args:
+        path: the file.
+        samples: the samples, in the order of the draws.
+        law: the probability of each terminal state under the target.
+        problem: the problem or the law, whose name the file has.
+        level: the probability with which the bound is wrong, at most.
     """
     texts = {value: state_label(value) for value in law}
     # Values of the same text are one value of the file, whose TV is then no larger.

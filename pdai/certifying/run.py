@@ -105,23 +105,15 @@ def certify_run(
         InputError: if the folder is no run, an option breaks a rule, or the requested regime is not
             possible.
     """
+    level, budget = checked_level(level), checked_budget(width, samples, seconds)
     question = Question(
-        regime=regime,
-        level=checked_level(level),
-        seed=seed,
-        budget=checked_budget(width, samples, seconds),
-        features=features,
-        mode_states=mode_states,
-        certificate=certificate,
-        drawn=drawn,
-        tighten=tighten,
-        paths=paths,
+        regime, level, seed, budget, features, mode_states, certificate, drawn, tighten, paths
     )
     judged_run: Any = run if isinstance(run, InFolder) else load(run)
     own = Target(
         judged_run.problem,
         max_states,
-        question.budget.seconds,
+        budget.seconds,
         log_z,
         target,
         header,

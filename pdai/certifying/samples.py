@@ -62,7 +62,7 @@ class SampleSource(SamplerSource):
             self.conditions = [INDEPENDENT]
         else:
             check_independent(owner, drawn, level)
-        check_repeats(owner, drawn, self.target.probabilities())
+        check_repeats(owner, drawn, self.target.probabilities)
 
     def price(self, record: Record) -> None:
         """Takes the log-probabilities that stand beside the samples in a record."""
@@ -87,7 +87,7 @@ def _of_file(path: Path, target: Target, level: float) -> SampleSource:
             )
         source.samples, source.impossible = drawn, record.outside
         _check_quotes(path, record, target)
-        check_outside(target.strange(record.outside), target.probabilities() or ())
+        check_outside(target.strange(record.outside), target.probabilities or ())
     elif not isinstance(target.problem, ListedLaw):
         target.check_drawn(source.name, drawn)
     source.test(owner, drawn, level, record.is_histogram)
@@ -101,7 +101,7 @@ def _of_file(path: Path, target: Target, level: float) -> SampleSource:
 
 def _check_quotes(path: Path, record: Record, target: Target) -> None:
     """Raises InputError if a sample outside of the target has a value of it in a later line."""
-    texts = {str(x) for x in target.probabilities() or ()} if record.outside else set()
+    texts = {str(x) for x in target.probabilities or ()} if record.outside else set()
     long = (x for x in record.outside if not texts.isdisjoint(x.splitlines()[1:]))
     if path.suffix not in JSON_LINES and (first := next(long, None)):
         raise InputError(
@@ -169,7 +169,7 @@ def _inside(source: SampleSource, samples: Sequence[Any]) -> Sequence[Hashable]:
             f"{len(strange):,} of {len(samples):,} samples are not in the target, such as "
             f"{shown(strange[0])}: write them as the target does"
         )
-    check_outside(strange, target.probabilities() or ())
+    check_outside(strange, target.probabilities or ())
     return [Outside() if out else x for x, out in zip(samples, is_outside, strict=True)]
 
 
@@ -254,24 +254,14 @@ def certify_samples(
             not possible.
     """
     # Samples that are at hand are all used, however narrow the interval is.
-    question = Question(
-        regime=regime,
-        level=checked_level(level),
-        seed=seed,
-        budget=checked_budget(0.0, samples, seconds),
-        features=features,
-        mode_states=mode_states,
-        certificate=certificate,
-        drawn=drawn,
-    )
+    level, budget = checked_level(level), checked_budget(0.0, samples, seconds)
+    question = Question(regime, level, seed, budget, features, mode_states, certificate, drawn)
     judged_problem = None if problem is None else as_problem(problem)
-    own = Target(
-        judged_problem, max_states, question.budget.seconds, log_z, target, header, if_independent
-    )
+    own = Target(judged_problem, max_states, budget.seconds, log_z, target, header, if_independent)
     if isinstance(draws, str | Path):
-        source = _of_file(Path(draws), own, question.level)
+        source = _of_file(Path(draws), own, level)
     else:
-        source = _at_hand(draws, own, question.level, samples)
+        source = _at_hand(draws, own, level, samples)
     if log_prob is not None and source.impossible:
         source.notes = [*source.notes, UNUSED]
     elif log_prob is not None:

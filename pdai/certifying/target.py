@@ -34,7 +34,7 @@ from reference.dag import PointedDAG
 from reference.metrics import normalize
 from reference.posterior.columns import NOTHING, UNSEEN
 from reference.problems.base import is_ours
-from reference.problems.closed_form import ClosedForm
+from reference.problems.closed_form import ClosedForm, Enclosure
 from reference.problems.enumeration import enumerate_dag, enumerate_rewards
 from reference.rows.functions import WaysBack
 from reference.rows.walks import LogRewards
@@ -123,12 +123,9 @@ class Target:
         """`R(x)` of every terminal state; raises TooLargeError."""
         return self.known_rewards or enumerate_rewards(self.problem, self.dag())
 
+    @cached_property
     def probabilities(self) -> Mapping[Hashable, Fraction] | None:
         """`pi(x)` of every terminal state; None if they are too many, or there is no problem."""
-        return self._probabilities
-
-    @cached_property
-    def _probabilities(self) -> Mapping[Hashable, Fraction] | None:
         if isinstance(self.problem, ListedLaw):
             return self.problem.listed()
         if self.problem is None or isinstance(self._dag, TooLargeError):
@@ -145,7 +142,7 @@ class Target:
 
     def outside(self, states: Sequence[Any]) -> Sequence[bool] | None:
         """For each state whether it has the probability 0; None if that is not known."""
-        if (known := self.probabilities()) is not None:
+        if (known := self.probabilities) is not None:
             return [state not in known for state in states]
         return None
 
@@ -161,7 +158,7 @@ class Target:
         """
         if not states or self.problem is None:
             return
-        known, reward, ways = self.probabilities(), LogRewards(self.problem), WaysBack(self.problem)
+        known, reward, ways = self.probabilities, LogRewards(self.problem), WaysBack(self.problem)
         for state in states:
             try:
                 reward(state)
@@ -181,7 +178,7 @@ class Target:
 
     def texts(self) -> StateTexts:
         """The reader of terminal states in files of samples."""
-        return StateTexts(self.problem, self.probabilities())
+        return StateTexts(self.problem, self.probabilities)
 
     @property
     def _has_log_z(self) -> bool:
@@ -214,9 +211,14 @@ class Target:
         return self._summed_log_z()
 
     def check_log_z(self, log_z: Interval, name: str, same: float = SAME_LOG_Z) -> None:
-        """Checks a `log Z` in nats that is given against that of the problem, where it is known.
+        """Checks a stated `log Z` against that of the problem, where it is known.
 
-        Raises InputError if they differ by more than `same`, relative to its size.
+        Args:
+            log_z: its bounds, in nats.
+            name: its name in messages.
+            same: the largest difference, relative to its size.
+
+        Raises InputError if they differ by more.
         """
         is_own = self._has_log_z and not self.is_told
         own = self.log_z() if is_own else self._summed_log_z()
@@ -249,7 +251,7 @@ def log_z_interval(given: Any, name: str) -> Interval:
 
     Raises InputError if it is not one of these, or NaN.
     """
-    if hasattr(given, "error"):  # an Enclosure
+    if isinstance(given, Enclosure):
         error = given.error * (1 + 2.0**-40)
         return Interval(given.value - error, given.value + error)
     two = isinstance(given, Sequence | np.ndarray) and not isinstance(given, str) and np.ndim(given)

@@ -135,8 +135,12 @@ def what_now(
 ) -> list[str]:
     """Three lines of advice about a run whose TV is above `LARGE`; none below.
 
-    `records` are those of its training, of the seed at place `row`; None if they are not of this
-    target alone. `texts` writes states as people read them.
+    Args:
+        law: the exact law of the run beside its target.
+        enumeration: the states of its environment.
+        records: those of its training; None if they are not of this target alone.
+        row: the place of its seed in them.
+        texts: writes states as people read them.
     """
     if law.tv <= LARGE:
         return []

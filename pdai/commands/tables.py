@@ -27,7 +27,13 @@ class Seldom:
 
 
 def show_rows(title: str, rows: Mapping[str, str], caption: str = "") -> None:
-    """Prints names and values as a table to stdout."""
+    """Prints a table to stdout.
+
+    Args:
+        title: its title.
+        rows: the value of each name.
+        caption: the line below it.
+    """
     from rich.table import Table
 
     table = Table(title=title, caption=caption, show_header=False)

@@ -38,8 +38,14 @@ def oscillations(
 
     The residual of a run is its log ratio `log( p_F / p_B )` minus the log ratios of its frozen
     runs, and minus `log R` of the factors that these do not cover: trajectory balance of a client,
-    eq:apx:dist of an aggregate, eq:apx:sm of a step of a stream. Runs, their frozen runs and the
-    log ratios of `path_ratios` are by name.
+    eq:apx:dist of an aggregate, eq:apx:sm of a step of a stream.
+
+    Args:
+        runs: the configuration of each run.
+        frozen: the names of the frozen runs of each.
+        ratios: the log ratios of each, by `path_ratios`, in nats.
+        enumeration: the states of their environment.
+        ends: the end of each trajectory.
     """
     dag, spreads = enumeration.dag, {}
     for name, config in runs.items():

@@ -65,6 +65,11 @@ def bring_to_end(
     """Runs tasks to their ends, each as soon as the tasks that it reads have succeeded.
 
     Each is yielded as it ends, except those that never began because one that they read failed.
+
+    Args:
+        tasks: the tasks by name.
+        executor: where they run.
+        say: receives lines of progress.
     """
     waiting, running = dict(tasks), dict[Future[Any], str]()
     lost, succeeded, said = Counter[str](), set[str](), ""

@@ -92,6 +92,11 @@ def run_all(
 ) -> dict[str, Report]:
     """Trains runs to their ends, each as soon as its frozen runs are finished.
 
+    Args:
+        runs: the configuration of each run.
+        executor: where they are trained.
+        say: receives lines of progress.
+
     Raises RunsFailedError, after all others have ended, if a run failed by itself, or was lost with
     its worker too often. Finished and unfinished runs stay in their folders.
     """

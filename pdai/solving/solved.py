@@ -58,7 +58,13 @@ SAME_REWARD = 1e-12
 
 
 def draws_of(problem: Any, count: int, seed: int) -> list[Any]:
-    """The draws of a closed form; raises InputError unless there are as many as asked for."""
+    """The draws of a closed form; raises InputError unless there are as many as asked for.
+
+    Args:
+        problem: the problem, whose `sample` is asked.
+        count: the number of draws.
+        seed: their random seed.
+    """
     name = type(problem).__name__
     drawn = list(called(name, "sample", problem.sample, count, seed))
     if len(drawn) != count:

@@ -202,14 +202,6 @@ def test_a_function_of_encoded_states_and_an_object_of_a_problem() -> None:
     kl = pdai.certify(rare, law=FAIR).value("KL(target || p_T), nats")
     assert kl == pytest.approx(400 - math.log(2), rel=1e-12)
 
-    class Both(SimpleNamespace):
-        def __call__(self, state: Any) -> list[float]:
-            return [0.9, 0.1]
-
-    both = pdai.certify(Both(log_prob=uniform.log_prob), Words)
-    assert any("what it gives when it is called was not" in note for note in both.notes)
-    assert not any("was asked" in note for note in pdai.certify(uniform, Words).notes)
-
 
 test_what_cannot_be_asked_is_refused = refuses(
     lambda what, options: pdai.certify(what, **options),

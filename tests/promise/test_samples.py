@@ -201,7 +201,7 @@ DEPENDENT: dict[str, Callable[[list[Any]], list[Any]]] = {
     "            check_independent(owner, drawn, level)",
     "            assert owner",
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, report_multiple_bugs=False)
 @given(way=st.sampled_from([*DEPENDENT]), rng=seeds)
 def test_dependent_samples_have_no_verdict_and_independent_ones_have(way: str, rng: Any) -> None:
     draws = drawn_from(LAW, rng, 2_000)
