@@ -150,7 +150,10 @@ def collision_bound(parts: Parts, target: Floats, level: float) -> float:
     rare = target < plan.threshold
     heavy = ~rare & (scores(parts.choosing, target) ** 2 / 2 >= plan.standing_out)
     common = ~rare & ~heavy
-    apart = _mass_apart(counted[heavy], target[heavy], steps, log)
+    shared, apart = log + math.log(2 * max(1, int(heavy.sum()))), 0.0
+    for count, p in zip(counted[heavy].tolist(), target[heavy].tolist(), strict=True):
+        bounds = probability(count, steps, shared)
+        apart += max(bounds.high - p, p - bounds.low)
     light = _above(int(counted[rare].sum()), steps, log) + float(target[rare].sum())
     rest = 0.0
     if common.any():
@@ -170,16 +173,6 @@ def expected_bound(trials: int, target: Floats, level: float) -> float:
         level: the level of the bound.
     """
     return _plan(trials - trials // CHOOSING, target, math.log(STATEMENTS / level)).bound
-
-
-def _mass_apart(counts: Counts, target: Floats, trials: int, log: float) -> float:
-    """An upper bound of the sum of `|p - pi|` over values that stand out."""
-    shared = log + math.log(2 * max(1, len(counts)))
-    apart = 0.0
-    for count, p in zip(counts.tolist(), target.tolist(), strict=True):
-        bounds = probability(count, trials, shared)
-        apart += max(bounds.high - p, p - bounds.low)
-    return apart
 
 
 def _mean_product(

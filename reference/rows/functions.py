@@ -222,19 +222,18 @@ class ForwardRows:
         self.ask_again()
         if self.is_markovian:
             for node, other in met_again(self.graph, dag):
-                if dag.children[node]:
-                    self._check_equal(dag.labels[node], other)
+                if not dag.children[node]:
+                    continue
+                state = dag.labels[node]
+                (first,), (second,) = self.rows([(state,)]), self._ask([other])
+                if not first.near(second):
+                    raise InputError(
+                        f"{self._name} gives {shown(first)} at {shown(state)} and {shown(second)} "
+                        f"at {shown(other)}, which are equal: equal states are one, so let __eq__ "
+                        "and __hash__ compare all that it reads, or certify a function of the "
+                        "history (takes='history')"
+                    )
         return made
-
-    def _check_equal(self, state: Hashable, other: Hashable) -> None:
-        (first,), (again,) = self.rows([(state,)]), self._ask([other])
-        if not first.near(again):
-            raise InputError(
-                f"{self._name} gives {shown(first)} at {shown(state)} and {shown(again)} at "
-                f"{shown(other)}, which are equal: equal states are one, so let __eq__ and "
-                "__hash__ compare all that it reads, or certify a function of the history "
-                "(takes='history')"
-            )
 
     def floats(self) -> str:
         """The floats among the rows, in words; "" where all rows are rational.
