@@ -49,7 +49,7 @@ def join(coordinator: str, processes: int, process: int, seconds: int = 300) -> 
 
 
 def spanning(advance: Callable[..., Any]) -> Callable[..., Any]:
-    """Runs a compiled function of arrays and a number on the devices of all processes.
+    """Runs a compiled function of arrays and a constant on the devices of all processes.
 
     Its arguments and results are arrays of this process, equal in all processes.
     """
@@ -57,14 +57,14 @@ def spanning(advance: Callable[..., Any]) -> Callable[..., Any]:
     everywhere = NamedSharding(mesh, PartitionSpec())  # type: ignore[no-untyped-call]
 
     def over_all(*arguments: Any) -> Any:
-        *arrays, steps = arguments
+        *arrays, constant = arguments
         shared = jax.tree.map(
             lambda x: jax.make_array_from_process_local_data(  # type: ignore[no-untyped-call]
                 everywhere, np.asarray(x)
             ),
             arrays,
         )
-        return jax.tree.map(lambda x: x.addressable_data(0), advance(*shared, steps))
+        return jax.tree.map(lambda x: x.addressable_data(0), advance(*shared, constant))
 
     return over_all
 

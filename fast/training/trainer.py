@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jax import lax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
@@ -23,6 +25,9 @@ from fast.training.networks import Networks
 from fast.training.processes import spanning
 from fast.training.state import TrainState
 from fast.training.tables import applied
+
+# Figures of so many steps, or of a multiple, have their place in a compiled program.
+ROOM = 100
 
 METHODS: dict[str, type[Method]] = {"networks": Networks, "latents": Latents}
 
@@ -72,23 +77,30 @@ def make_trainer(
     same = dataclasses.replace(config, run=dataclasses.replace(run, seed=0, out=None))
     initialise, advance = _programs(same, platform or jax.default_backend())
     seeds = jnp.arange(run.seed, run.seed + run.seeds)
-    go = advance if jax.process_count() == 1 else spanning(advance)
+    one_process = jax.process_count() == 1
+
+    def arguments(state: TrainState, steps: int) -> tuple[Any, ...]:
+        # Any number of steps up to the next hundred has the same program.
+        room = ROOM * math.ceil(steps / ROOM)
+        return environment, frozen, seeds, state, np.int32(steps), room
+
+    def go(state: TrainState, steps: int) -> tuple[TrainState, TrainInfo]:
+        state, info = (advance if one_process else spanning(advance))(*arguments(state, steps))
+        return state, info if steps % ROOM == 0 else jax.tree.map(lambda x: x[:, :steps], info)
 
     def begin() -> TrainState:
         state: TrainState = initialise(environment, frozen, seeds)
         if config.own_parts():
             # A user's part fails here, before there is a run, and not in its first step.
-            jax.eval_shape(lambda: advance(environment, frozen, seeds, state, 1))
+            jax.eval_shape(lambda: go(state, 1))
         return state
 
     return Trainer(
         begin,
-        lambda state, steps: go(environment, frozen, seeds, state, steps),
+        go,
         # `eval_shape` of the jitted function: inside another it may have no compiler options.
         lambda: initialise.eval_shape(environment, frozen, seeds),
-        lambda state, steps: program_memory(
-            advance.lower(environment, frozen, seeds, state, steps).compile()
-        ),
+        lambda state, steps: program_memory(advance.lower(*arguments(state, steps)).compile()),
     )
 
 
@@ -138,14 +150,22 @@ def _programs(config: TrainConfig, platform: str) -> tuple[Any, jax.stages.Wrapp
         frozen: FrozenSamplers,
         seeds: Int[Array, " seeds"],
         state: TrainState,
-        steps: int,
+        steps: Int[Array, ""],
+        room: int,
     ) -> tuple[TrainState, TrainInfo]:
         def of_seed(
             state: TrainState, seed: Int[Array, ""], policies: tuple[Policy, ...]
         ) -> tuple[TrainState, TrainInfo]:
             method = method_of(frozen, policies)
             step = partial(train_step, method, optimizer, environment, method.key(seed, "samples"))
-            result: tuple[TrainState, TrainInfo] = lax.scan(step, state, None, length=steps)
+            _, each = jax.eval_shape(step, state)
+            infos = jax.tree.map(lambda leaf: jnp.zeros((room, *leaf.shape), leaf.dtype), each)
+
+            def once(i: Any, now: tuple[TrainState, TrainInfo]) -> tuple[TrainState, TrainInfo]:
+                following, info = step(now[0])
+                return following, jax.tree.map(lambda x, y: x.at[i].set(y), now[1], info)
+
+            result: tuple[TrainState, TrainInfo] = lax.fori_loop(0, steps, once, (state, infos))
             return result
 
         arguments = (state, seeds, frozen.policies)
@@ -159,7 +179,7 @@ def _programs(config: TrainConfig, platform: str) -> tuple[Any, jax.stages.Wrapp
 
     return (
         jax.jit(init, compiler_options=_run_once()),
-        jax.jit(advance, static_argnums=4, donate_argnums=3),
+        jax.jit(advance, static_argnums=5, donate_argnums=3),
     )
 
 
@@ -180,7 +200,6 @@ def train_step(
     environment: AbstractEnvironment[Any],
     key: PRNGKeyArray,
     state: TrainState,
-    _: None = None,
 ) -> tuple[TrainState, TrainInfo]:
     """One gradient step of one seed, which folds its number into the key of the run."""
     gradient, buffer = method.learn(environment, state, jax.random.fold_in(key, state.step))
