@@ -65,6 +65,12 @@ def traced(owner: str, name: str, function: Callable[..., Any], *arguments: Any)
     """The result of a user's function while JAX traces it.
 
     Raises InputError if it raises; the message names owner, function, error, file and line.
+
+    Args:
+        owner: the name of the class, for messages.
+        name: the name of the function, for messages.
+        function: the user's function.
+        arguments: its arguments.
     """
 
     def in_words() -> Any:
@@ -82,6 +88,12 @@ def built(part: str, base: type, advice: str, call: "partial[Any]") -> Any:
 
     Raises InputError if the call raises, or makes no instance of the base; the message says from
     what to derive.
+
+    Args:
+        part: the part of a run that it is, for messages.
+        base: the class of which it must make an instance.
+        advice: the class to derive from, for messages.
+        call: the call of the user's class or function.
     """
     what, made = f"{part} {call.func!r}", traced(name_of(call.func), "__init__", call)
     if not isinstance(made, base):
@@ -97,6 +109,13 @@ def answer(
     """The result of a user's method, which must be an array of real numbers of a shape.
 
     Raises InputError if it raises, or returns something else.
+
+    Args:
+        owner: the name of the class, for messages.
+        shape: the shape that the result must have.
+        name: the name of the method, for messages.
+        function: the user's method.
+        arguments: its arguments.
     """
     value = traced(owner, name, function, *arguments)
     got = f"{shown(value)}, a {type(value).__name__}"
@@ -117,6 +136,11 @@ def same_program(owner: str, function: Callable[..., Any], *arguments: Any) -> N
     """Traces a function twice, and compares the two programs line by line.
 
     Raises InputError if they differ, or use an array of an earlier trace.
+
+    Args:
+        owner: the name of the class, for messages.
+        function: the function to trace.
+        arguments: its arguments.
     """
     first, again = (_program(owner, function, *arguments) for _ in range(2))
     for line, other in zip_longest(first, again, fillvalue=""):

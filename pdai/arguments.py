@@ -164,7 +164,13 @@ def task_options(task: str, how: type[Any]) -> type[Any]:
 
 
 def tasks_union(task: str, kind: type[Any], shown: Sequence[str] = tuple(TASKS)) -> tuple[Any, Any]:
-    """The default of the chosen task, and all tasks as subcommands: the others by name alone."""
+    """The default of the chosen task, and all tasks as subcommands: the others by name alone.
+
+    Args:
+        task: the name of the chosen task.
+        kind: the class of its options.
+        shown: the names of all tasks.
+    """
     # The same object as the field's default: tyro then need not compare it with every task.
     default = kind()
     union: list[Any] = []

@@ -19,6 +19,7 @@ from fast.runs.job import complete, resume
 from fast.runs.loop import CHUNK
 from fast.runs.records import BRING_BACK, SEAL, is_finished, read_json, write_json
 from fast.training.compose import TrainConfig, from_json, to_json
+from fast.training.options import RunOptions
 from pdai.certifying.certify import certify
 from pdai.certifying.target import Target
 from pdai.run import Run
@@ -110,7 +111,7 @@ def go_on(folder: Path, display: Display) -> Goal:
             raise InputError(
                 f"{folder / f'round-{number}'} is another run than was certified: {BRING_BACK}"
             )
-    while not (why := _why_no_more(config, rounds)):
+    while not (why := _why_no_more(config.run, rounds)):
         number, plan = len(rounds) + 1, _next(config, rounds)
         run = _trained(config, plan, folder / f"round-{number}", display)
         made = certify(
@@ -229,11 +230,13 @@ def _trained(config: TrainConfig, plan: _Plan, folder: Path, display: Display) -
     return Run(folder)
 
 
-def _why_no_more(config: TrainConfig, rounds: Sequence[Mapping[str, Any]]) -> str:
+def _why_no_more(run: RunOptions, rounds: Sequence[Mapping[str, Any]]) -> str:
     if not rounds:
         return ""
-    if rounds[-1]["high"] <= config.run.tv:
-        return f"TV is certified to be at most {config.run.tv:g}"
+    if rounds[-1]["high"] <= run.tv:
+        return f"TV is certified to be at most {run.tv:g}"
     spent = sum(record["seconds"] for record in rounds)
-    limit = config.run.tv_seconds
-    return f"{spent:.0f} s of training are spent (--tv-seconds {limit:g})" if spent >= limit else ""
+    is_over = spent >= run.tv_seconds
+    return (
+        f"{spent:.0f} s of training are spent (--tv-seconds {run.tv_seconds:g})" if is_over else ""
+    )

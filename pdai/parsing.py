@@ -90,7 +90,7 @@ def commands(arguments: Sequence[str]) -> Any:
     ]
 
 
-def refuse_unknown_names(arguments: Sequence[str]) -> None:
+def _refuse_unknown_names(arguments: Sequence[str]) -> None:
     """Refuses an unknown command or problem in a line that names the nearest."""
     command, problem = (*arguments, "", "")[:2]
     for kind, word, names in (
@@ -100,7 +100,7 @@ def refuse_unknown_names(arguments: Sequence[str]) -> None:
             raise InputError(no_such(kind, word, names))
 
 
-def refuse_unknown_choices(arguments: Sequence[str], kind: Any) -> None:
+def _refuse_unknown_choices(arguments: Sequence[str], kind: Any) -> None:
     """Refuses a value outside an option's fixed choices in a line that names the nearest."""
     choices = _fixed_choices(kind)
     for name, value in flag_values(arguments).items():
@@ -143,14 +143,14 @@ def parse(arguments: Sequence[str]) -> Any:
     they cannot be parsed, or help is requested.
     """
     arguments = _with_own_problem(arguments)
-    refuse_unknown_names(arguments)
+    _refuse_unknown_names(arguments)
     every = commands(arguments)
     if ALL in arguments or not HELP.isdisjoint(arguments):
         # Help depends on the command and the problem alone.
         words = takewhile(lambda word: not word.startswith("-"), arguments)
         arguments = [*words, "--help"]
     else:
-        refuse_unknown_choices(arguments, every)
+        _refuse_unknown_choices(arguments, every)
     printed = StringIO()
     try:
         with redirect_stderr(printed):

@@ -37,7 +37,13 @@ TIED = ("config.json", "meta.json")
 
 
 def save_checkpoint(folder: Path, state: TrainState, seconds: float) -> None:
-    """Saves the state of training, all or nothing, with digests of configuration and records."""
+    """Saves the state of training, all or nothing, with digests of configuration and records.
+
+    Args:
+        folder: the run folder.
+        state: the state of training.
+        seconds: the training time until then, seconds.
+    """
     buffer = io.BytesIO()
     eqx.tree_serialise_leaves(buffer, state)
     payload = buffer.getvalue()

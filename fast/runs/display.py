@@ -27,7 +27,14 @@ class Progress(ABC):
 
     @abstractmethod
     def update(self, step: int, *, loss: float, log_z: float, tv: tuple[int, float] | None) -> None:
-        """Reports a step; `tv` is the last distance measured, and the step at which it was."""
+        """Reports a step; `tv` is the last distance measured, and the step at which it was.
+
+        Args:
+            step: the number of steps done.
+            loss: the loss of the last batches, nats squared.
+            log_z: the estimate of `log Z`, nats.
+            tv: the last distance measured, after the step at which it was; None for none.
+        """
 
     @abstractmethod
     def say(self, message: str) -> None:
@@ -88,7 +95,14 @@ def announce(task: Task) -> None:
 
 
 def facts(step: int, *, loss: float, log_z: float, tv: tuple[int, float] | None) -> str:
-    """Loss in nats squared, `log Z` in nats and TV, as text."""
+    """Loss in nats squared, `log Z` in nats and TV, as text.
+
+    Args:
+        step: the number of steps done.
+        loss: the loss, nats squared.
+        log_z: the estimate of `log Z`, nats.
+        tv: the last distance measured, after the step at which it was; None for none.
+    """
     text = f"loss {loss:.4f}  log Z {log_z:.3f}"
     if tv is not None:
         measured, distance = tv

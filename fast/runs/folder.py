@@ -40,9 +40,13 @@ PACKAGES = ("pdai", "jax", "jaxlib", "numpy", "equinox", "optax")
 def create_run(config: TrainConfig, policy: AnyPolicy, tables: str | None = None) -> Path:
     """Makes the run folder of a configuration, with copies of the files that it reads.
 
-    `policy` is that of one seed, and `tables` the checksum of an enumerated problem. Raises
-    InputError if it exists already: nothing is overwritten; or if a frozen run is not finished, or
-    was changed since; or if a part of the user's own was edited since it was imported.
+    Raises InputError if it exists already: nothing is overwritten; or if a frozen run is not
+    finished, or was changed since; or if a part of the user's own was edited since it was imported.
+
+    Args:
+        config: the configuration.
+        policy: the policy of one seed.
+        tables: the checksum of an enumerated problem; None without one.
     """
     frozen, run, task = config.factors.frozen, config.run, config.task
     copies = _copies(len(frozen))
@@ -111,6 +115,12 @@ def row_of_seed(folder: Path, run: RunOptions, seed: int | None, name: str) -> i
     """The place of a seed among the seeds of a run; by default that of the first.
 
     Raises InputError, of the argument `name`, if the run has no such seed.
+
+    Args:
+        folder: the run folder, for the message.
+        run: the options with the seeds of the run.
+        seed: the seed; None for the first.
+        name: the name of the argument, for the message.
     """
     row = 0 if seed is None else seed - run.seed
     if not 0 <= row < run.seeds:

@@ -55,10 +55,14 @@ def train(
 ) -> tuple[Path, Report]:
     """Runs a training from its start; returns the run folder and the final figures.
 
-    The probe gives more figures to record whenever the distance to the target is measured. Raises
-    InputError if the folder exists, or the machine has fewer devices than requested.
+    Raises InputError if the folder exists, or the machine has fewer devices than requested.
+
+    Args:
+        config: the configuration.
+        probe: gives more figures to record whenever the distance to the target is measured.
+        display: the way in which the run is shown.
     """
-    check_devices(config.run.devices)
+    _check_devices(config.run.devices)
     check_free(config.folder(), "train")
     with arithmetic(config.run.precision):
         setup = set_up(config)
@@ -93,6 +97,12 @@ def resume(
     If a finished run has lost its picture alone, that is drawn again. Raises InputError if the
     folder is not a run, or the run is finished, or another process trains it, or the machine has
     fewer devices than it is to use.
+
+    Args:
+        folder: the run folder.
+        probe: the probe that the run began with, if any.
+        display: the way in which the run is shown.
+        accept_changed: whether parts of the user's own may have changed since.
     """
     config = load_config(folder, accept_changed=accept_changed)
     with alone_in(folder):
@@ -106,7 +116,7 @@ def resume(
                 )
             display.plot([folder], folder / "plot.png")
             return folder, Report.from_json(read_report(folder))
-        check_devices(config.run.devices)
+        _check_devices(config.run.devices)
         with arithmetic(config.run.precision):
             setup = set_up(config)
             check_tables(folder, setup.environment)
@@ -119,7 +129,7 @@ def follow(config: TrainConfig) -> None:
     Raises InputError if process 0 trains something else, or has fewer devices than requested, and
     DivergedError if the loss is no finite number, as in process 0.
     """
-    check_devices(config.run.devices)
+    _check_devices(config.run.devices)
     with arithmetic(config.run.precision):
         trainer = trainer_of(config, config.make_environment())
         initial = trainer.init()
@@ -135,6 +145,11 @@ def complete(config: TrainConfig, probe: Probe | None = None, display: Display =
 
     A second call changes nothing, so another worker can take over at any time. Raises InputError if
     its folder holds another run, or another process trains it, or training diverges.
+
+    Args:
+        config: the configuration.
+        probe: the probe that the run began with, if any.
+        display: the way in which the run is shown.
     """
     folder = config.folder()
     if not folder.exists():
@@ -145,7 +160,7 @@ def complete(config: TrainConfig, probe: Probe | None = None, display: Display =
     return resume(folder, probe, display)[1]
 
 
-def check_devices(devices: int) -> None:
+def _check_devices(devices: int) -> None:
     """Refuses more devices than the machine has."""
     here = jax.devices()
     if devices > len(here):

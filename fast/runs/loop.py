@@ -17,6 +17,7 @@ from fast.runs.interrupts import deferred_interrupts
 from fast.runs.records import append_metrics, read_metrics
 from fast.runs.sizes import check_program, out_of_memory
 from fast.training.compose import TrainConfig
+from fast.training.options import RunOptions
 from fast.training.state import TrainState
 from reference.contract.errors import InputError
 
@@ -51,7 +52,7 @@ class Loop:
         self._tv: tuple[int, float] | None = None
         self._advance, self._measure, self._saved = advance, measure, self._step
         self._memory = memory
-        self._measured = measured_steps(config)
+        self._measured = measured_steps(config.run, config.optimiser.steps)
         for record in read_metrics(folder):
             self._note_tv(record)
 
@@ -152,9 +153,8 @@ class Loop:
         return f"; {last}" if self._saved else ""
 
 
-def measured_steps(config: TrainConfig) -> set[int]:
+def measured_steps(run: RunOptions, last: int) -> set[int]:
     """Steps at which a run is measured, in whole chunks, the last among them."""
-    run, last = config.run, config.optimiser.steps
     if run.spacing == "even":
         every = CHUNK * math.ceil(last / run.evaluations / CHUNK)
         return {*range(every, last, every), last}
@@ -164,9 +164,15 @@ def measured_steps(config: TrainConfig) -> set[int]:
 
 
 def check_finite(losses: Floats, first_seed: int, step: int, kept: str = "") -> None:
-    """Checks the losses of the steps after `step`, one row per seed; `kept` ends the message.
+    """Checks the losses of some steps.
 
     Raises DivergedError if one is no finite number; the message names its seed and step.
+
+    Args:
+        losses: the losses, of shape (seeds, steps), nats squared.
+        first_seed: the seed of the first row.
+        step: the number of steps before.
+        kept: the end of the message.
     """
     seed, bad = np.nonzero(~np.isfinite(losses))
     if bad.size:

@@ -68,15 +68,19 @@ def read_json(path: Path, *, checksum: bool = False) -> dict[str, Any]:
         raise InputError(f"{path} cannot be read ({error}): train again") from None
     if not isinstance(data, dict):
         raise InputError(f"{path} is not a JSON object: train again")
-    # Logs of goals, and runs that are older than seals, have a checksum in each object.
-    digest = data.pop("sha256", None)
-    if digest != _checksum(data) and (checksum or digest is not None):
+    if checksum and data.pop("sha256", None) != _checksum(data):
         raise InputError(f"{path} was changed: {BRING_BACK}")
     return data
 
 
 def write_json(path: Path, data: dict[str, Any], *, checksum: bool = False) -> None:
-    """Writes a JSON object, all or nothing, if asked with a checksum that `read_json` compares."""
+    """Writes a JSON object, all or nothing.
+
+    Args:
+        path: the file.
+        data: the object.
+        checksum: whether it gets a checksum, which `read_json` compares.
+    """
     data = {**data, "sha256": _checksum(data)} if checksum else data
     replace_file(path, (json.dumps(data, indent=2) + "\n").encode())
 
@@ -167,7 +171,14 @@ def parsed_records(content: bytes) -> list[dict[str, Any]]:
 
 
 def save_law(folder: Path, learned: Array, target: Array, labels: Sequence[str] = ()) -> None:
-    """Saves the learned law, a row per seed, the target, and the labels if they are enumerated."""
+    """Saves the learned law and the target.
+
+    Args:
+        folder: the run folder.
+        learned: `p_T`, of shape (seeds, terminals).
+        target: `pi`, of shape (terminals,).
+        labels: the labels of the terminals, if they are enumerated.
+    """
     buffer = io.BytesIO()
     named: dict[str, Any] = {"labels": np.array(labels)} if labels else {}
     np.savez_compressed(buffer, learned=learned, target=target, **named)

@@ -12,6 +12,7 @@ from fast.policies.backward import BackwardOptions
 from fast.runs.display import slow
 from fast.runs.frozen import trainer_of
 from fast.runs.sizes import check_sizes, check_states
+from fast.tasks import Task
 from fast.training.compose import TrainConfig
 from fast.training.state import TrainState
 from fast.training.trainer import Trainer
@@ -58,37 +59,35 @@ def set_up(config: TrainConfig, environment: AbstractEnvironment[Any] | None = N
     if environment is None:
         environment = config.task.make_environment(problem, config.run.max_states)
     check_sizes(config, environment)
-    measured = _measured(config, problem, environment)
-    trainer = trainer_of(config, environment)
-    with slow("compiling the program that a run begins with"):
-        initial = trainer.init()
-    return Setup(config, environment, *measured, trainer, initial)
-
-
-def _measured(
-    config: TrainConfig, problem: Any, environment: AbstractEnvironment[Any]
-) -> tuple[Enumeration | None, ClosedForm[Any] | None]:
-    """The enumerated problem, or else its closed form, if there is one."""
-    states, most = config.task.states(), config.run.max_states
-    enumeration, form = None, None
-    # A user's own is checked more closely, as no test of this project has seen it.
-    is_own = bool(getattr(config.task, "environment", ""))
-    if problem is not None and states <= most:
-        # An environment of a user's own may be of a problem that is too large to enumerate.
-        unknown = contextlib.nullcontext() if states else contextlib.suppress(TooLargeError)
-        enumerated = check_enumerated if is_own else enumerate_environment
-        with slow(f"enumerating {config.task.short_name}"), unknown:
-            enumeration = enumerated(problem, environment, most)
-    if enumeration is None and is_own:
-        check_trajectories(problem, environment)
+    enumeration, form = _enumerated(config.task, config.run.max_states, problem, environment), None
     if enumeration is None:
-        _check_unenumerated(config.dynamics, config.p_b, states)
+        _check_unenumerated(config.dynamics, config.p_b, config.task.states())
         with contextlib.suppress(InputError):
             form = closed_form(problem)
         # Before there is a folder; those of this project are right, and may take long.
         if form is not None and not is_ours(problem):
             stated_log_z(form)
-    return enumeration, form
+    trainer = trainer_of(config, environment)
+    with slow("compiling the program that a run begins with"):
+        initial = trainer.init()
+    return Setup(config, environment, enumeration, form, trainer, initial)
+
+
+def _enumerated(
+    task: Task, most: int, problem: Any, environment: AbstractEnvironment[Any]
+) -> Enumeration | None:
+    """The enumerated problem, checked against its environment; None if it has too many states."""
+    # A user's own is checked more closely, as no test of this project has seen it.
+    is_own, states, enumeration = bool(getattr(task, "environment", "")), task.states(), None
+    if problem is not None and states <= most:
+        # An environment of a user's own may be of a problem that is too large to enumerate.
+        unknown = contextlib.nullcontext() if states else contextlib.suppress(TooLargeError)
+        enumerated = check_enumerated if is_own else enumerate_environment
+        with slow(f"enumerating {task.short_name}"), unknown:
+            enumeration = enumerated(problem, environment, most)
+    if enumeration is None and is_own:
+        check_trajectories(problem, environment)
+    return enumeration
 
 
 def _check_unenumerated(dynamics: DynamicsOptions[Any], p_b: BackwardOptions, states: int) -> None:

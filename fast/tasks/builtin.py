@@ -90,7 +90,7 @@ class Walks(Cells):
 SEEN = {kind.seen: kind for kind in (Constructed, Strings, Cells, Walks)}
 
 
-def constructed(row: Row) -> type[Constructed]:
+def _constructed(row: Row) -> type[Constructed]:
     """The class of a task, whose options have the types, defaults and texts of the parameters."""
     module, _, name = row.make.partition(":")
     make = attrgetter(name)(import_module(f"reference.problems.{module}"))
@@ -125,6 +125,6 @@ def _descriptions(text: str) -> dict[str, str]:
     return {name: re.sub(r"^[a-z]{2}", lambda t: t[0].capitalize(), x) for name, x in texts.items()}
 
 
-CONSTRUCTED = [constructed(row) for row in ROWS]
+CONSTRUCTED = [_constructed(row) for row in ROWS]
 # Where pickle looks for them, which takes configurations to other processes.
 globals().update({task.__name__: task for task in CONSTRUCTED})

@@ -46,6 +46,12 @@ def make_policy(
     hidden layers has no width: the budget is then that of a learned backward policy, or is not read
     without one. Raises InputError if no width comes within 5 % of the budget, or the backward
     policy reads a latent that the network does not have.
+
+    Args:
+        config: the configuration.
+        environment: the state graph as array code.
+        width: the width of the hidden layers; None for that of the budget.
+        key: a random key of JAX.
     """
     dynamics, p_b, has_flow = config.dynamics, config.p_b, config.loss.needs_flow
     parents, features = environment.parents, feature_count(environment)
@@ -92,6 +98,11 @@ def fitted(
     """The policy whose hidden layers are as wide as the parameter budget of the dynamics allows.
 
     Raises InputError if no width comes within 5 % of the budget.
+
+    Args:
+        dynamics: the dynamics, with the budget.
+        p_b: the backward policy.
+        build: makes the policy with hidden layers of a width.
     """
     if not (dynamics.has_width or p_b.has_parameters):
         return build(1)

@@ -74,7 +74,10 @@ def combined_ratio(
 ) -> Float[Array, " batch"]:
     """The log ratio of a sampler to frozen ones along the same trajectories, in nats.
 
-    If the reward of other factors enters, it is that of a step of a stream, else of an aggregate.
+    Args:
+        steps: the terms of the sampler.
+        frozen: the terms of the frozen samplers.
+        rewarded: whether the reward of other factors enters, as in a step of a stream.
     """
     if rewarded:
         (previous,) = frozen

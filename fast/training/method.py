@@ -40,7 +40,13 @@ class Gradient(NamedTuple):
 
 
 def exploration(sampling: SamplingOptions, steps: int, step: Int[Array, ""]) -> Exploration:
-    """The exploration in one of the steps: the share of random actions falls linearly, to 0."""
+    """The exploration in one of the steps: the share of random actions falls linearly, to 0.
+
+    Args:
+        sampling: the options of sampling.
+        steps: the number of all steps.
+        step: the number of steps done.
+    """
     decay = jnp.clip(1 - step / (sampling.epsilon_until * steps), 0, 1)
     return Exploration(sampling.epsilon and sampling.epsilon * decay, sampling.temperature)
 
@@ -48,7 +54,13 @@ def exploration(sampling: SamplingOptions, steps: int, step: Int[Array, ""]) -> 
 def inverse_temperature(
     sampling: SamplingOptions, steps: int, step: Int[Array, ""]
 ) -> Float[Array, ""] | float:
-    """`beta = anneal_from^(1 - step / (anneal steps))`, and 1 from then on or without annealing."""
+    """`beta = anneal_from^(1 - step / (anneal steps))`, and 1 from then on or without annealing.
+
+    Args:
+        sampling: the options of sampling.
+        steps: the number of all steps.
+        step: the number of steps done.
+    """
     if not sampling.anneal:
         return 1.0
     left = jnp.clip(1 - step / (sampling.anneal * steps), 0, 1)
@@ -58,7 +70,14 @@ def inverse_temperature(
 def annealed(
     trajectories: Trajectories, sampling: SamplingOptions, steps: int, step: Int[Array, ""]
 ) -> Trajectories:
-    """Trajectories with `beta log R` in the place of `log R`, by `inverse_temperature`."""
+    """Trajectories with `beta log R` in the place of `log R`, by `inverse_temperature`.
+
+    Args:
+        trajectories: the batch.
+        sampling: the options of sampling.
+        steps: the number of all steps.
+        step: the number of steps done.
+    """
     if not sampling.anneal:
         return trajectories
     beta = inverse_temperature(sampling, steps, step)
@@ -97,4 +116,10 @@ class Method(ABC):
     def learn(
         self, environment: AbstractEnvironment[Any], state: TrainState, key: PRNGKeyArray
     ) -> tuple[Gradient, Buffer | None]:
-        """The gradient of a step, and the buffer after it."""
+        """The gradient of a step, and the buffer after it.
+
+        Args:
+            environment: the state graph as array code.
+            state: the state before the step.
+            key: a random key of JAX.
+        """

@@ -67,8 +67,14 @@ class Networks(Method):
     ) -> tuple[Batch, Buffer | None]:
         """Draws trajectories forwards by the exploring policy, the rest backwards from the buffer.
 
-        The buffer is returned with the new ends of the forward ones. Draws are uniform on [0, 1):
-        one row to choose from the buffer, then one per step.
+        The buffer is returned with the new ends of the forward ones.
+
+        Args:
+            environment: the state graph as array code.
+            state: the state before the step.
+            draws: uniform on [0, 1), of shape (horizon + 1, batch): one row to choose from the
+                buffer, then one per step.
+            axis: the axis of devices that share the batch, if several do.
         """
         config, policy = self.config, state.sampler.policy
         replayed = 0 if state.buffer is None else config.replay.replayed(draws.shape[1])
@@ -99,7 +105,15 @@ class Networks(Method):
         key: PRNGKeyArray,
         axis: str | None = None,
     ) -> tuple[Gradient, Buffer | None]:
-        """The gradient on the batch of `draw_batch`; `key` and `axis` as in `loss_and_gradient`."""
+        """The gradient on the batch of `draw_batch`.
+
+        Args:
+            environment: the state graph as array code.
+            state: the state before the step.
+            draws: those of `draw_batch`.
+            key: the random key of the loss.
+            axis: the axis of devices that share the batch, if several do.
+        """
         batch, buffer = self.draw_batch(environment, state, draws, axis)
         sampling, steps = self.config.sampling, self.config.optimiser.steps
         trajectories = annealed(batch.trajectories, sampling, steps, state.step)

@@ -24,8 +24,13 @@ T = TypeVar("T")
 def join(coordinator: str, processes: int, process: int, seconds: int = 300) -> None:
     """Joins the processes of a training, before anything is computed, and waits for the others.
 
-    Process 0 of them listens at the coordinator's host and port, such as "node1:8476". Raises
-    InputError if the numbers are out of range, or the others do not come.
+    Process 0 listens. Raises InputError if the numbers are out of range, or the others do not come.
+
+    Args:
+        coordinator: host and port of process 0, such as "node1:8476".
+        processes: the number of processes.
+        process: the number of this process, from 0.
+        seconds: the time to wait for the others, seconds.
     """
     if not 0 <= process < processes:
         raise InputError(

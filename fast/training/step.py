@@ -52,8 +52,16 @@ def loss_and_gradient(
 ) -> Gradient:
     """The loss on a batch, an estimate of `log Z`, and the gradient of the sampler's parameters.
 
-    If several devices share the batch, along `axis`, each has its share of it, and the same random
-    key.
+    If several devices share the batch, each has its share of it.
+
+    Args:
+        loss: the loss.
+        environment: the state graph as array code.
+        sampler: the policy, with `log Z` where the loss learns it.
+        batch: the trajectories.
+        key: the random key, equal on all devices.
+        axis: the axis of devices that share the batch, if several do.
+        schedule: the layout of the batch; by default that of the platform.
     """
     if isinstance(loss, PolicyLoss):
         return _of_policy(loss, environment, sampler, batch.trajectories, axis)

@@ -16,7 +16,13 @@ Rows = Int[Array, " states"]
 def rows_of_batch(
     policy: Any, environment: AbstractEnvironment[Any], trajectories: Trajectories
 ) -> Rows | None:
-    """The rows of all states of a batch, with repetitions; None for a policy without tables."""
+    """The rows of all states of a batch, with repetitions; None for a policy without tables.
+
+    Args:
+        policy: the policy.
+        environment: the state graph as array code.
+        trajectories: the batch.
+    """
     tables = [leaf for leaf in jax.tree.leaves(policy, is_leaf=is_table) if is_table(leaf)]
     if not tables:
         return None
@@ -32,7 +38,10 @@ def with_rows(policy: Any, rows: Rows | None) -> Any:
 def by_row(gradient: Any, policy: Any, rows: Rows | None) -> Any:
     """The gradient by `with_rows(policy, rows)`, with that of a row wherever the row is repeated.
 
-    The gradient has a repeated row once; `policy` is `with_rows(policy, rows)`.
+    Args:
+        gradient: the gradient by `with_rows(policy, rows)`, with a repeated row once.
+        policy: `with_rows(policy, rows)`.
+        rows: the numbers of the rows, with repetitions; None for a policy without tables.
     """
     if rows is None:
         return gradient
@@ -70,7 +79,13 @@ def on_rows(inner: optax.GradientTransformation) -> optax.GradientTransformation
 
 
 def applied(parameters: Any, updates: Any, rows: Rows | None) -> Any:
-    """The parameters after the updates, which for tables are those of `rows`."""
+    """The parameters after the updates, which for tables are those of `rows`.
+
+    Args:
+        parameters: the parameters.
+        updates: what is added to them.
+        rows: the numbers of the rows that the updates of tables are of; None for all.
+    """
 
     def each(old: Any, update: Any) -> Any:
         if update is None:

@@ -69,8 +69,11 @@ def make_trainer(
 ) -> Trainer:
     """The trainer of a configuration; several seeds are trained side by side.
 
-    The environment has the reward of the factors without a frozen sampler, and each of these as
-    many seeds. The schedule is by default that of this process's platform.
+    Args:
+        config: the configuration.
+        environment: the state graph, with the reward of the factors without a frozen sampler.
+        frozen: the frozen samplers, each with as many seeds.
+        platform: the platform of the schedule; by default that of this process.
     """
     # Another seed or folder needs no other program, so a process traces and compiles it once.
     run = config.run
@@ -201,7 +204,16 @@ def train_step(
     key: PRNGKeyArray,
     state: TrainState,
 ) -> tuple[TrainState, TrainInfo]:
-    """One gradient step of one seed, which folds its number into the key of the run."""
+    """One gradient step of one seed, which folds its number into the key of the run.
+
+    Args:
+        method: the method of training.
+        optimizer: the optimiser.
+        environment: the state graph as array code.
+        key: the key of the run, into which the step folds its number.
+        state: the state before the step.
+        _: nothing, as `lax.scan` calls it.
+    """
     gradient, buffer = method.learn(environment, state, jax.random.fold_in(key, state.step))
     before = Sampler(state.sampler.policy, gradient.starting_log_z)
     parameters = eqx.filter(before, eqx.is_inexact_array)

@@ -289,7 +289,7 @@ def test_steps_at_which_a_run_is_measured(
     steps: int, evaluations: int, spacing: str, measured: list[int]
 ) -> None:
     config = configure("sets", steps=steps, evaluations=evaluations, spacing=spacing)
-    assert sorted(measured_steps(config)) == measured
+    assert sorted(measured_steps(config.run, config.optimiser.steps)) == measured
 
 
 def test_a_finished_run_is_trained_on_to_more_steps(run: Path, tmp_path: Path) -> None:
