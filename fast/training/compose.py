@@ -23,7 +23,6 @@ from fast.parts import (
 )
 from fast.training.options import Factors, OptimiserOptions, RunOptions, SamplingOptions
 from reference.contract.errors import InputError, build, nearest, require
-from reference.problems import restrict
 
 if TYPE_CHECKING:
     from fast.balance.loss import Loss
@@ -203,6 +202,9 @@ class TrainConfig:
         problem = self.problem()
         if self.factors.parts == 1:
             return problem
+        # Imported here, as few trainings split a reward.
+        from reference.problems.factors import restrict
+
         covered = self.factors.covered if factors is None else factors
         return restrict(problem, self.factors.parts, covered)
 

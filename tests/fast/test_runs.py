@@ -87,7 +87,7 @@ def test_a_run_is_certified_and_corrected_by_rejection(finished: Path) -> None:
     assert "of all trajectories are kept" in sampled.stderr
     with pytest.raises(InputError, match="of is 7, but the run"):
         certify(finished, of=7)
-    with pytest.raises(InputError, match="has a problem of its own"):
+    with pytest.raises(InputError, match="has a problem and rows of its own"):
         certify(finished, "reference.problems:Grid.minimal")
 
 

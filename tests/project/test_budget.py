@@ -24,7 +24,7 @@ CLOSURES = {
     "fast.environments.grid": 1_900,
     "fast.dynamics.srwm": 2_200,
     "fast.balance.losses": 4_200,
-    "fast.training.trainer": 9_400,
+    "fast.training.trainer": 7_500,
 }
 
 
@@ -37,8 +37,8 @@ ROOMS = {
     "reference/certificates": (4_600, 4_300),
     "reference/rows": (1_800, None),
     "reference/looking": (800, None),
-    "fast": (16_800, 13_700),
-    "pdai": (14_100, 11_000),
+    "fast": (16_400, 13_700),
+    "pdai": (13_800, 11_000),
     "pdai/posteriors": (1_450, None),
     "verify": (22_700, 21_000),
     "tests": (24_800, 18_500),
