@@ -52,7 +52,7 @@ def below_one(value: float) -> str:
     return str(np.format_float_positional(value, precision=6, trim="-"))
 
 
-def draw_bars(axis: Any, target: Floats, colour: str = TARGET) -> BarContainer:
+def draw_bars(axis: Any, target: Sequence[float] | Floats, colour: str = TARGET) -> BarContainer:
     """Draws the target probability of each terminal state as a bar.
 
     Args:

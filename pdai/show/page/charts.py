@@ -1,7 +1,7 @@
 """The charts of runs: curves of training, learned against target, features; tables of states."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from xml.etree.ElementTree import Element
 
@@ -40,21 +40,34 @@ KINDS = {
 def training_charts(entries: Sequence[Entry]) -> list[Chart]:
     """Total variation and loss by step, of all runs on one problem, if they were recorded."""
     kinds = dict.fromkeys(KINDS.get(e.report.tv_kind, e.report.tv_kind) for e in entries)
-    about = f"TV to the target by step; the final one is {' or '.join(kinds)}. {_notes(entries)}"
+    levels, notes = {}, []
+    for report in (entry.report for entry in entries):
+        for name, figures in (("untrained", report.uniform), ("exact sampling", report.exact)):
+            if figures is not None and figures.tv is not None:
+                levels[f"{name} {number_text(figures.tv.mean)}"] = figures.tv.mean
+    if "exact sampling 0" in levels:
+        notes.append(" Exact sampling has TV 0: there is no floor.")
+    if any(entry.report.tv_kind == "sampled" for entry in entries):
+        notes.append(
+            " The floor is that of the last measurement. The curve has fewer samples, so that its "
+            "own floor is higher."
+        )
+    about = f"TV to the target by step; the final one is {' or '.join(kinds)}.{''.join(notes)}"
     tv = Chart("Total variation while training", about)
-    losses = dict.fromkeys(str(entry.options.get("loss")) for entry in entries if entry.records)
+    trained = [entry for entry in entries if entry.records]
+    losses = dict.fromkeys(str(entry.options.get("loss")) for entry in trained)
     other = " Losses of different kinds do not compare." if len(losses) > 1 else ""
     loss = Chart("Loss while training", f"The loss by step: {', '.join(losses)}.{other}")
     tv.axis.set(ylabel="TV")
-    loss.axis.set(ylabel=loss_label([e.options for e in entries if e.records]), yscale="log")
+    loss.axis.set(ylabel=loss_label([entry.options for entry in trained]), yscale="log")
     for chart, name in ((tv, "tv"), (loss, "loss")):
-        for entry in entries:
+        for entry in trained:
             _draw_run(chart, entry, name)
         # Every step axis starts at 0, so that charts compare.
         chart.axis.set(xlabel="step", xlim=(0, None))
     drawn = [chart for chart in (tv, loss) if chart.axis.lines]
     if tv in drawn:
-        _draw_levels(tv, entries)
+        _draw_levels(tv, levels)
         scale_tv(tv.axis)
     if loss in drawn:
         decimal(loss.axis.yaxis)
@@ -77,21 +90,10 @@ def _draw_run(chart: Chart, entry: Entry, name: str) -> None:
         chart.run(one, entry.name, entry.number)
 
 
-def _levels(entries: Sequence[Entry]) -> dict[str, float]:
-    """The TV of the untrained policy and of exact sampling, by name."""
-    levels = {}
-    for entry in entries:
-        report = entry.report
-        for name, figures in (("untrained", report.uniform), ("exact sampling", report.exact)):
-            if figures is not None and figures.tv is not None:
-                levels[f"{name} {number_text(figures.tv.mean)}"] = figures.tv.mean
-    return levels
-
-
-def _draw_levels(chart: Chart, entries: Sequence[Entry]) -> None:
+def _draw_levels(chart: Chart, levels: Mapping[str, float]) -> None:
     """A line for each level that is not zero: the name of the highest above it, others below."""
-    levels = sorted(_levels(entries).items(), key=lambda level: -level[1])
-    for place, (name, value) in enumerate(level for level in levels if level[1] > 0):
+    above = sorted((level for level in levels.items() if level[1] > 0), key=lambda level: -level[1])
+    for place, (name, value) in enumerate(above):
         chart.axis.axhline(value, **RULE)
         text = chart.axis.annotate(
             name, (1, value), xycoords=chart.axis.get_yaxis_transform(), ha="right",
@@ -101,18 +103,6 @@ def _draw_levels(chart: Chart, entries: Sequence[Entry]) -> None:
         chart.mark(text, "level")
 
 
-def _notes(entries: Sequence[Entry]) -> str:
-    notes = []
-    if "exact sampling 0" in _levels(entries):
-        notes.append("Exact sampling has TV 0: there is no floor.")
-    if any(entry.report.tv_kind == "sampled" for entry in entries):
-        notes.append(
-            "The floor is that of the last measurement. The curve has fewer samples, so that its "
-            "own floor is higher."
-        )
-    return " ".join(notes)
-
-
 def law_chart(entries: Sequence[Entry]) -> Chart:
     """Learned against target probabilities, of the first seed of each run on one problem."""
     is_small = all(entry.labels for entry in entries) and len(entries[0].target) <= MOST_BARS
@@ -120,42 +110,43 @@ def law_chart(entries: Sequence[Entry]) -> Chart:
 
 
 def _bars(entries: Sequence[Entry]) -> Chart:
+    first, states = entries[0], np.arange(len(entries[0].target))
     about = "A bar for the target probability of each terminal state, and a mark for each run's."
-    chart, first = Chart("Learned against target", about), entries[0]
-    tips = [
-        f"target of {label(first, i)}: {number_text(float(p))}" for i, p in enumerate(first.target)
-    ]
-    _name_bars(chart, first.target, tips, first.labels, "terminal state")
+    names = [label(first, i) for i in states.tolist()]
+    chart = _bar_chart("Learned against target", about, first.target.tolist(), names)
+    chart.axis.set(xlabel="terminal state")
     # Side by side, since marks of runs that agree would hide each other.
     places = np.linspace(-0.3, 0.3, len(entries)) if len(entries) > 1 else (0.0,)
     for entry, place in zip(entries, places, strict=True):
-        states = np.arange(len(entry.target))
-        _draw_points(chart, entry, states + place, entry.learned, states.tolist())
+        _draw_marks(chart, entry, states + place, entry.learned, _tips(entry, states.tolist()))
     return chart
 
 
-def _name_bars(
-    chart: Chart, target: Any, tips: Sequence[str], names: Sequence[str], axis: str
-) -> None:
+def _bar_chart(title: str, about: str, target: Sequence[float], names: Sequence[str]) -> Chart:
     """Bars with texts, and labels below every bar or every few bars, if they fit."""
-    for bar, text in zip(draw_bars(chart.axis, target, INK), tips, strict=True):
-        chart.mark(bar, "bar", [text])
+    chart = Chart(title, about)
+    for bar, name, value in zip(draw_bars(chart.axis, target, INK), names, target, strict=True):
+        chart.mark(bar, "bar", [f"target of {name}: {number_text(value)}"])
     every = math.ceil(7 * (max(map(len, names)) + 1) * len(names) / 540)
     if every <= 4:
         shown = [printable(name) for name in names[::every]]
         chart.axis.set_xticks(range(0, len(names), every), shown, parse_math=False)
-    chart.axis.set(xlabel=axis)
+    return chart
 
 
-def _draw_points(chart: Chart, entry: Entry, xs: Any, ys: Any, states: Sequence[int]) -> None:
-    """A mark of a run for each of some states."""
+def _draw_marks(chart: Chart, entry: Entry, xs: Any, ys: Any, tips: Sequence[str]) -> None:
+    """Marks of a run, without a line."""
     (line,) = chart.axis.plot(xs, ys, **{**look(entry.number), "ls": ""})
+    chart.run(line, entry.name, entry.number, tips)
+
+
+def _tips(entry: Entry, states: Sequence[int]) -> list[str]:
+    """The texts of the marks of some states."""
     pairs = ((float(entry.learned[i]), float(entry.target[i])) for i in states)
-    tips = [
+    return [
         f"{label(entry, i)}: {number_text(learned)}, target {number_text(target)}"
         for i, (learned, target) in zip(states, pairs, strict=True)
     ]
-    chart.run(line, entry.name, entry.number, tips)
 
 
 def _scatter(entries: Sequence[Entry]) -> Chart:
@@ -177,7 +168,7 @@ def _scatter(entries: Sequence[Entry]) -> Chart:
     draw_equal(chart.axis, least, max(most, entries[0].target.max()), **RULE)
     for entry, states in zip(entries, chosen, strict=True):
         xs, ys = (np.maximum(law[states], least) for law in (entry.target, entry.learned))
-        _draw_points(chart, entry, xs, ys, states)
+        _draw_marks(chart, entry, xs, ys, _tips(entry, states))
     for scale in (chart.axis.xaxis, chart.axis.yaxis):
         decimal(scale)
     return chart
@@ -240,12 +231,9 @@ def feature_figures(entry: Entry) -> list[Element]:
     if not 0 < len(every) <= MOST_BARS:
         return []
     about = "A bar for the expectation under the target, and a mark for that under the sampler."
-    chart, names = Chart("Expectations", about), [short(one.name) for one in every]
-    tips = [f"target of {o.name}: {number_text(x)}" for o, x in zip(every, target, strict=True)]
-    _name_bars(chart, target, tips, names, "feature")
+    chart = _bar_chart("Expectations", about, target, [short(one.name) for one in every])
+    chart.axis.set(xlabel="feature", ylabel="mean")
     means = [one.sampler.mean for one in every]
-    (line,) = chart.axis.plot(means, **{**look(entry.number), "ls": ""})
-    tips = [f"{one.name}: {number_text(one.sampler.mean)}" for one in every]
-    chart.run(line, entry.name, entry.number, tips)
-    chart.axis.set(ylabel="mean")
+    tips = [f"{o.name}: {number_text(mean)}" for o, mean in zip(every, means, strict=True)]
+    _draw_marks(chart, entry, range(len(means)), means, tips)
     return [chart.element()]

@@ -34,29 +34,14 @@ def report(
     Raises:
         InputError: if there is no run, one is not finished, or the page cannot be written.
     """
-    chosen = (
-        [runs]
-        if isinstance(runs, Run | Solved | str | Path)
-        else check_list("report", "runs", runs)
-    )
+    if isinstance(runs, Run | Solved | str | Path):
+        runs = [runs]
+    chosen = check_list("report", "runs", runs)
     for run in chosen:
         check_type("report", "a run", run, (Run, Solved, str, Path))
-    samplers = [run if isinstance(run, Run | Solved) else Path(run) for run in chosen]
-    path = Path(output)
-    _check(samplers, path, seconds)
-    names = _names([run if isinstance(run, Path) else run.folder for run in samplers])
-    entries = [
-        Entry(run, name, number, seconds)
-        for number, (run, name) in enumerate(zip(samplers, names, strict=True))
-    ]
-    replace_file(path, page_of(entries))
-    return path
-
-
-def _check(runs: Sequence[Run | Solved | Path], path: Path, seconds: float | None) -> None:
-    """Refuses bad arguments before anything is computed."""
-    if not runs:
+    if not chosen:
         raise InputError("no run folder given: name at least one, as `pdai report runs/...`")
+    path = Path(output)
     if path.suffix.lower() not in (".html", ".htm"):
         raise InputError(
             f"the report cannot be written to {str(path)!r}: its ending is {path.suffix!r}, but "
@@ -65,6 +50,14 @@ def _check(runs: Sequence[Run | Solved | Path], path: Path, seconds: float | Non
     check_output(path)
     if seconds is not None and not seconds >= 0:
         raise InputError(f"seconds is {seconds}, but must be at least 0")
+    samplers = [run if isinstance(run, Run | Solved) else Path(run) for run in chosen]
+    names = _names([run if isinstance(run, Path) else run.folder for run in samplers])
+    entries = [
+        Entry(run, name, number, seconds)
+        for number, (run, name) in enumerate(zip(samplers, names, strict=True))
+    ]
+    replace_file(path, page_of(entries))
+    return path
 
 
 def _names(folders: Sequence[Path]) -> list[str]:
@@ -120,22 +113,16 @@ def _problem_names(groups: Sequence[Sequence[Entry]]) -> list[str]:
 
 def _overview(entries: Sequence[Entry]) -> Element:
     """All runs in one table."""
-    rows = []
-    for entry in entries:
-        name = tag("a", swatch(entry.number), " ", entry.name, href=f"#run-{entry.number}")
-        rows.append(
-            (
-                name,
-                tv_words(entry.report),
-                certificate_words(entry),
-                _task([entry]),
-                short(entry.options.get("dynamics")),
-                short(entry.options.get("loss")),
-                f"{entry.meta['parameters']:,}",
-                f"{entry.options['steps']:,}",
-                len(entry.meta["seeds"]),
-            )
+    rows = [
+        (
+            tag("a", swatch(entry.number), " ", entry.name, href=f"#run-{entry.number}"),
+            tv_words(entry.report), certificate_words(entry), _task([entry]),
+            short(entry.options.get("dynamics")), short(entry.options.get("loss")),
+            f"{entry.meta['parameters']:,}", f"{entry.options['steps']:,}",
+            len(entry.meta["seeds"]),
         )
+        for entry in entries
+    ]  # fmt: skip
     # The distance comes first, since a narrow screen cuts columns at the right.
     head = ("run", "TV", "certified", "problem", "dynamics", "loss", "parameters", "steps", "seeds")
     return tag(
