@@ -184,11 +184,8 @@ class SamplerSource:
         raise NotImplementedError
 
     def tightened(self, walker: Any, steps: int) -> Sampler:
-        """The walker with a `p_B` that is learned in steps of 256 trajectories.
-
-        Raises InputError if none can be learned.
-        """
-        raise InputError(f"p_B cannot be learned for {self.name}: only its draws are known")
+        """The walker with a `p_B` that is learned in steps of 256 trajectories."""
+        raise NotImplementedError
 
     def law_of_rows(
         self, made: ExactSampler, file: str | Path | None, problem_name: str, floats: str

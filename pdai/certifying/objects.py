@@ -56,11 +56,6 @@ class LogProbSource(SamplerSource):
             raise InputError(f"{self.name} has log_prob, but no target: give a problem, or a law")
 
     def exact(self, file: str | Path | None) -> ExactLaw:
-        if file is not None:
-            raise InputError(
-                "a certificate file holds the rows of a run or a function, and log_prob has none: "
-                "leave it out"
-            )
         dag, rewards = self.target.dag(), self.target.rewards
         labels: list[Hashable] = [dag.labels[x] for x in dag.terminals]
         logs = self._log_prob.many(labels).tolist()
@@ -111,11 +106,6 @@ class DrawingSource(SamplerSource, Sampler):
     def exact(self, file: str | Path | None) -> ExactLaw | None:
         if self.target.problem is None or not isinstance(self._sampler, SteppedSampler):
             return None
-        if file is not None:
-            raise InputError(
-                "a certificate file holds the rows of a run or a function, and these are another "
-                "library's: leave it out"
-            )
         target = self.target
         return self._sampler.exact(target.dag(), target.rewards, target.max_states)
 
@@ -228,12 +218,10 @@ def certify_object(
     seconds: Real = 60.0,
     level: Real = 1e-6,
     seed: int = 0,
-    tighten: int = 0,
     paths: int = 1,
     features: Features | None = None,
     mode_states: Sequence[Hashable] = (),
     max_states: int = 100_000,
-    certificate: str | Path | None = None,
     drawn: Callable[[int], None] | None = None,
 ) -> Certificate:
     """Certify how close an object is to its target.
@@ -249,15 +237,13 @@ def certify_object(
         if_independent: whether those samples are taken for independent, untested.
         width: the width of the interval at which drawing stops.
         samples: the most trajectories that are drawn.
-        seconds: the most seconds of drawing, and of learning p_B.
+        seconds: the most seconds of drawing.
         level: the probability with which each bound may fail, at most.
         seed: the random seed of the draws.
-        tighten: the steps of 256 trajectories in which p_B is learned first.
         paths: the number of backward paths to each terminal state, to bound their TV.
         features: a function from a terminal state to numbers in [0, 1] by name.
         mode_states: terminal states whose probabilities are reported.
         max_states: the most states or histories that are enumerated.
-        certificate: a file of a certificate to write, and to check.
         drawn: receives the number of trajectories drawn so far.
 
     Raises:
@@ -266,7 +252,7 @@ def certify_object(
     """
     level, budget = checked_level(level), checked_budget(width, samples, seconds)
     question = Question(
-        regime, level, seed, budget, features, mode_states, certificate, drawn, tighten, paths
+        regime, level, seed, budget, features, mode_states, drawn=drawn, paths=paths
     )
     judged_problem = None if problem is None else as_problem(problem)
     own = Target(judged_problem, max_states, budget.seconds, log_z, target, header, if_independent)

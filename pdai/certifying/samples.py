@@ -157,20 +157,19 @@ def _inside(source: SampleSource, samples: Sequence[Any]) -> Sequence[Hashable]:
     Raises InputError if half of them or more are outside, or one is seen to be no terminal state,
     or to be one that is written otherwise.
     """
-    target = source.target
-    is_outside = target.outside(samples)
-    if is_outside is None:
+    target, known = source.target, source.target.probabilities
+    if known is None:
         target.check_drawn("samples", samples)
         return samples
-    source.impossible = [x for x, out in zip(samples, is_outside, strict=True) if out]
+    source.impossible = [x for x in samples if x not in known]
     strange = target.strange(source.impossible)
     if samples and 2 * len(strange) >= len(samples):
         raise InputError(
             f"{len(strange):,} of {len(samples):,} samples are not in the target, such as "
             f"{shown(strange[0])}: write them as the target does"
         )
-    check_outside(strange, target.probabilities or ())
-    return [Outside() if out else x for x, out in zip(samples, is_outside, strict=True)]
+    check_outside(strange, known)
+    return [x if x in known else Outside() for x in samples]
 
 
 def fresh_draws(owner: str, draw: Callable[[int], Any], count: int) -> list[Any]:

@@ -140,12 +140,6 @@ class Target:
         rewards = self.problem.weights.values() if is_law else self.rewards
         return "exact" if are_rational(rewards) else FLOAT_INPUT
 
-    def outside(self, states: Sequence[Any]) -> Sequence[bool] | None:
-        """For each state whether it has the probability 0; None if that is not known."""
-        if (known := self.probabilities) is not None:
-            return [state not in known for state in states]
-        return None
-
     def strange(self, outside: Sequence[Hashable]) -> Sequence[Hashable]:
         """Those outside of the target to which a law gives no weight, not even 0."""
         excluded = self.problem.excluded if isinstance(self.problem, ListedLaw) else ()

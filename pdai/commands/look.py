@@ -123,12 +123,9 @@ class SampleRun(Accepting):
 
 def _print_states(states: Iterable[object], log_rewards: Iterable[float]) -> None:
     for state, log_reward in zip(states, log_rewards, strict=True):
-        print(f"{_escaped(str(state))}\t{log_reward:.6f}")
-
-
-def _escaped(text: str) -> str:
-    """The text escaped into one line without tabs; different texts stay different."""
-    return printable(text.replace("\\", r"\\"), besides="")
+        # One line without tabs; different texts stay different.
+        text = printable(str(state).replace("\\", r"\\"), besides="")
+        print(f"{text}\t{log_reward:.6f}")
 
 
 @dataclass(frozen=True)

@@ -209,7 +209,11 @@ test_what_cannot_be_asked_is_refused = refuses(
     (Module(), {"law": {"a": 1}}, "'a' is no number and no tuple of numbers"),
     (Module(), {}, "no target"),
     (Module(), {"law": PAIRS, "regime": "Z"}, "give samples, and log_prob="),
-    (Module(), {"law": PAIRS, "certificate": "file"}, "log_prob has none"),
+    (
+        Module(),
+        {"law": PAIRS, "certificate": "file"},
+        "certificate is 'file', but certify does not read it for an object",
+    ),
     (sampler(lambda x: 0.0, encode=list), {"law": FAIR}, r"the shape \(\) for 3 states"),
     (sampler(iter, encode=list), {"law": FAIR}, r"the shape \(\) for 3 states"),
     (
