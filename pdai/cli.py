@@ -10,9 +10,10 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from types import FrameType
 from typing import Any
+
+from pdai.programs import cache_folder
 
 # The exit code of an interrupted Python program.
 INTERRUPTED = 130
@@ -168,20 +169,6 @@ def _cached_programs() -> Iterator[None]:
         yield
     finally:
         warnings.showwarning = usual
-
-
-def cache_folder() -> Path | None:
-    """The folder of compiled programs; None without a home folder.
-
-    By the XDG Base Directory Specification, an empty or relative variable counts as not set.
-    """
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    if not os.path.isabs(base):
-        home = os.path.expanduser("~")
-        if not os.path.isabs(home):
-            return None
-        base = os.path.join(home, ".cache")
-    return Path(base) / "pdai"
 
 
 def _abandon_stdout() -> None:

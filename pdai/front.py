@@ -9,6 +9,7 @@ from fast.runs.job import train as train_run
 from fast.tasks import problem_meant, task_meant
 from fast.training.compose import TrainConfig, configure
 from pdai.goal import train_until
+from pdai.programs import kept_programs
 from pdai.run import Run
 from pdai.show.progress import DISPLAY, QUIET
 from pdai.solving.hints import hint_at_exact
@@ -43,10 +44,11 @@ def train(
     if display is not QUIET:
         announce(config.task)
         hint_at_exact(config)
-    if config.run.tv:
-        return train_until(config, display).run
-    folder, _ = train_run(config, display=display)
-    return Run(folder)
+    with kept_programs(quiet=display is QUIET):
+        if config.run.tv:
+            return train_until(config, display).run
+        folder, _ = train_run(config, display=display)
+        return Run(folder)
 
 
 def _configured(problem: Any, environment: Any, options: dict[str, Any]) -> TrainConfig:

@@ -15,12 +15,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
+from jax.experimental.compilation_cache.compilation_cache import reset_cache
 
 import pdai
 from fast.parts import BACKWARD, CHOICES, DYNAMICS, LOSSES
-from pdai import cli
+from pdai import cli, programs
 from pdai.arguments import options_class, scan
 from pdai.cli import GREETING
 from pdai.commands.look import Check, Inspect
@@ -269,6 +271,30 @@ def test_a_working_directory_that_was_removed_is_told(tmp_path: Path) -> None:
     assert done.stderr == f"pdai: {words}\n"
 
 
+def test_python_keeps_programs_while_it_trains_unless_a_folder_is_set(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    options: Any = jax.config
+    usual = options.jax_compilation_cache_dir
+    try:
+        options.update("jax_compilation_cache_dir", None)
+        for quiet in (False, True):
+            with programs.kept_programs(quiet=quiet):
+                jax.jit(lambda x: x + tmp_path.stat().st_ino)(1.0).block_until_ready()
+            assert options.jax_compilation_cache_dir is None
+        assert len(list((tmp_path / "pdai").glob("*lambda*cache"))) == 1
+        assert capsys.readouterr().out.count("compiled programs are kept in") == 1
+        # A folder of the user's own stands.
+        options.update("jax_compilation_cache_dir", str(tmp_path / "mine"))
+        with programs.kept_programs(quiet=False):
+            assert options.jax_compilation_cache_dir == str(tmp_path / "mine")
+        assert capsys.readouterr().out == ""
+    finally:
+        options.update("jax_compilation_cache_dir", usual)
+        reset_cache()
+
+
 def test_programs_are_kept_where_there_is_a_place_for_them(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -279,10 +305,10 @@ def test_programs_are_kept_where_there_is_a_place_for_them(
         ("relative", tmp_path / ".cache" / "pdai"),
     ):
         monkeypatch.setenv("XDG_CACHE_HOME", given)
-        assert cli.cache_folder() == folder
+        assert programs.cache_folder() == folder
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setattr(os.path, "expanduser", lambda path: path)
-    assert cli.cache_folder() is None
+    assert programs.cache_folder() is None
 
     def warn(_: Inspect) -> None:
         for name in ("jit_f", "jit_g"):
