@@ -61,14 +61,6 @@ def kl_divergence(p: Sequence[T], q: Sequence[T]) -> float:
 
 
 @checked
-def jensen_shannon(p: Sequence[T], q: Sequence[T]) -> float:
-    """`(KL(p || m) + KL(q || m)) / 2` with `m = (p + q) / 2`, in nats; at most log 2."""
-    _check_pair(p, q)
-    middle = [(a + b) / 2 for a, b in zip(p, q, strict=True)]
-    return (kl_divergence(p, middle) + kl_divergence(q, middle)) / 2
-
-
-@checked
 def fcs(p: Sequence[T], q: Sequence[T], batch_size: int) -> T:
     """FCS (eq:fcsa) with uniform batches, exact: the mean over every batch of distinct `x`.
 

@@ -53,7 +53,7 @@ def load_object(spec: str, kind: str, example: str) -> Any:
                 f"by: give it again, or define it in a module as {example}"
             )
         return _OBJECTS[spec]
-    find_modules_here()
+    _find_modules_here()
     try:
         # What it sets by numpy.seterr is not for this project's computations.
         with np.errstate():
@@ -79,7 +79,7 @@ def load_object(spec: str, kind: str, example: str) -> Any:
     return loaded
 
 
-def find_modules_here() -> None:
+def _find_modules_here() -> None:
     """Adds the working directory to the module search path."""
     here = str(Path.cwd())
     if here not in sys.path:
@@ -169,7 +169,7 @@ def _file_of(module: str) -> Path | None:
     """The file of a module, which is not imported for that; None if there is none."""
     origin = getattr(sys.modules.get(module), "__file__", None)
     if origin is None:
-        find_modules_here()
+        _find_modules_here()
         places = None
         for name in accumulate(module.split("."), "{}.{}".format):
             spec = PathFinder.find_spec(name, places)

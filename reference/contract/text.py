@@ -19,7 +19,7 @@ def count_text(count: int) -> str:
     return f"{count:,}" if count < 10**30 else f"about 10^{math.log10(count):.2f}"
 
 
-def nearest_text(value: Fraction | float, digits: int) -> str:
+def _nearest_text(value: Fraction | float, digits: int) -> str:
     """A number with so many significant digits; 0 or 1 only if it is that, else `1 - 5e-8`."""
     text = f"{float(value):.{digits}g}"
     if text not in ("0", "1") or not (off := Fraction(value) - int(text)):
@@ -41,7 +41,7 @@ def small(value: Fraction | float, *, down: bool | None = None, digits: int = 6)
         return str(value)
     text = f"{float(value):.{digits}g}"
     if down is None or not math.isfinite(value) or value in (0, 1):
-        return nearest_text(value, digits)
+        return _nearest_text(value, digits)
     wrong = Fraction(text) > Fraction(value) if down else Fraction(text) < Fraction(value)
     if wrong:
         step = Fraction(10) ** (math.floor(math.log10(abs(float(value)))) + 1 - digits)
@@ -58,7 +58,7 @@ def number_text(value: object) -> str:
     """A number in at most about ten characters: a fraction if it is short, else digits."""
     if isinstance(value, Fraction) and len(str(value)) <= 7:
         return str(value)
-    return nearest_text(value, 3) if isinstance(value, Fraction | float) else clipped(value)
+    return _nearest_text(value, 3) if isinstance(value, Fraction | float) else clipped(value)
 
 
 def clipped(value: object, length: int = 24) -> str:

@@ -111,18 +111,18 @@ def parts_of(state: Any) -> Iterable[Any]:
     return ()
 
 
-def holds_float(state: Any) -> bool:
+def _holds_float(state: Any) -> bool:
     """True for a float, and a state with one in it."""
-    return isinstance(state, float | np.floating) or any(map(holds_float, parts_of(state)))
+    return isinstance(state, float | np.floating) or any(map(_holds_float, parts_of(state)))
 
 
-def rounded(state: Any) -> Any:
+def _rounded(state: Any) -> Any:
     """A state whose floats have 12 digits, or 5 in float32; equal up to rounding if that is."""
     if isinstance(state, float | np.floating):
         return round(float(f"{state:.{12 if isinstance(state, float) else 5}g}"), 14)
     if isinstance(state, frozenset):
-        return frozenset(map(rounded, state))
-    parts = [*map(rounded, parts_of(state))]
+        return frozenset(map(_rounded, state))
+    parts = [*map(_rounded, parts_of(state))]
     return (type(state), *parts) if parts else state
 
 
@@ -299,11 +299,11 @@ def enumerate_rewards(problem: Problem[S], dag: PointedDAG[S]) -> tuple[Fraction
 
 def _check_rounding(name: str, terminals: Sequence[S]) -> None:
     """Refuses two terminal states that are floats of one number, such as 0.3 and 0.1 + 0.2."""
-    if not any(map(holds_float, terminals[:: max(1, len(terminals) // LOOKED)])):
+    if not any(map(_holds_float, terminals[:: max(1, len(terminals) // LOOKED)])):
         return
     met: dict[Any, S] = {}
     for x in terminals:
-        if (first := met.setdefault(rounded(x), x)) is not x:
+        if (first := met.setdefault(_rounded(x), x)) is not x:
             raise InputError(
                 f"{name}: the terminal states {shown(first)} and {shown(x)} differ by rounding "
                 "alone, but count as two: let states hold whole numbers, or round(x, 9)"

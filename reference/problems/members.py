@@ -42,7 +42,7 @@ def as_problem(problem: Any) -> Any:
         made = called("the constructor", spec, made)
     try:
         check_members(made)
-        check_inherited(made)
+        _check_inherited(made)
         return made
     except InputError as error:
         raise InputError(f"{problem!r}: {error}" if is_named else str(error)) from None
@@ -85,7 +85,7 @@ def check_members(problem: object, *, with_reward: bool = True) -> None:
         raise asked_again(f"{kind}: initial", first, again)
 
 
-def check_inherited(problem: Any) -> None:
+def _check_inherited(problem: Any) -> None:
     """Checks that a user's subclass of a problem here inherits nothing that is of another target.
 
     Raises:

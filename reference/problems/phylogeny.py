@@ -29,7 +29,7 @@ UNKNOWN = "-?"
 Tree: TypeAlias = "int | tuple[Tree, Tree]"
 
 
-class Ancestor(NamedTuple):
+class _Ancestor(NamedTuple):
     """The root of a tree as the rest of a larger one sees it.
 
     It has the letters that each column may have, as bits (Fitch, 1971), and the fewest changes.
@@ -40,7 +40,7 @@ class Ancestor(NamedTuple):
 
 
 # For each ancestor: the leaves on the right, and the ancestors on both sides.
-_Splits = dict[Ancestor, list[tuple[int, Ancestor, Ancestor]]]
+_Splits = dict[_Ancestor, list[tuple[int, _Ancestor, _Ancestor]]]
 
 
 class Forest(NamedTuple):
@@ -172,7 +172,7 @@ class Phylogeny(Summed):
         """The forests with one tree split at its root."""
         trees, joined = state.trees, [i for i, x in enumerate(state.trees) if isinstance(x, tuple)]
         split = ((*trees[:i], *trees[i], *trees[i + 1 :]) for i in joined)  # type: ignore[misc]
-        return tuple(Forest(tuple(sorted(parts, key=least_leaf))) for parts in split)
+        return tuple(Forest(tuple(sorted(parts, key=_least_leaf))) for parts in split)
 
     def changes(self, tree: Tree) -> int:
         """The fewest changes on a tree, over all letters at its inner nodes."""
@@ -206,31 +206,31 @@ class Phylogeny(Summed):
         """The changes that no tree does without: the letters of each column, less one."""
         return sum(times * (reduce(or_, column).bit_count() - 1) for column, times in self.patterns)
 
-    def _joined(self, left: Ancestor, right: Ancestor) -> Ancestor:
+    def _joined(self, left: _Ancestor, right: _Ancestor) -> _Ancestor:
         """Fitch's rule: the letters that both may have; if there are none, those of either."""
         letters, changes = [], left.changes + right.changes
         for a, b, (_, times) in zip(left.letters, right.letters, self.patterns, strict=True):
             letters.append(a & b or a | b)
             changes += 0 if a & b else times
-        return Ancestor(tuple(letters), changes)
+        return _Ancestor(tuple(letters), changes)
 
-    def _ancestor(self, tree: Tree) -> Ancestor:
+    def _ancestor(self, tree: Tree) -> _Ancestor:
         if isinstance(tree, int):
-            return Ancestor(tuple(column[tree] for column, _ in self.patterns), 0)
+            return _Ancestor(tuple(column[tree] for column, _ in self.patterns), 0)
         return self._joined(*map(self._ancestor, tree))
 
     @cached_property
-    def _subtrees(self) -> tuple[dict[int, dict[Ancestor, int]], dict[int, _Splits]]:
+    def _subtrees(self) -> tuple[dict[int, dict[_Ancestor, int]], dict[int, _Splits]]:
         """For each set of leaves, as bits, its trees by their ancestors: counts, and splits.
 
         Raises TooLargeError if more than 2^22 pairs of ancestors are joined.
         """
-        counts: dict[int, dict[Ancestor, int]] = {}
+        counts: dict[int, dict[_Ancestor, int]] = {}
         splits: dict[int, _Splits] = {}
         joins = 0
         for leaves in range(1, 1 << len(self.names)):
             rest = leaves & (leaves - 1)
-            count: dict[Ancestor, int] = defaultdict(int)
+            count: dict[_Ancestor, int] = defaultdict(int)
             split: _Splits = defaultdict(list)
             if not rest:
                 count[self._ancestor(leaves.bit_length() - 1)] = 1
@@ -259,7 +259,7 @@ class Phylogeny(Summed):
         return dict(sorted(counts.items()))
 
     @property
-    def _roots(self) -> dict[Ancestor, int]:
+    def _roots(self) -> dict[_Ancestor, int]:
         return self._subtrees[0][(1 << len(self.names)) - 1]
 
     def z(self) -> Fraction:
@@ -275,11 +275,11 @@ class Phylogeny(Summed):
         ]
 
     @property
-    def _root_law(self) -> FiniteLaw[Ancestor]:
+    def _root_law(self) -> FiniteLaw[_Ancestor]:
         weights = {a: n * self._weight ** (a.changes - self.least) for a, n in self._roots.items()}
         return FiniteLaw.of(weights)
 
-    def _drawn(self, rng: Random, leaves: int, ancestor: Ancestor) -> Tree:
+    def _drawn(self, rng: Random, leaves: int, ancestor: _Ancestor) -> Tree:
         """A tree of these leaves with this ancestor, uniformly."""
         counts, splits = self._subtrees
         if not leaves & (leaves - 1):
@@ -292,9 +292,9 @@ class Phylogeny(Summed):
         return self._drawn(rng, leaves ^ right, a), self._drawn(rng, right, b)
 
 
-def least_leaf(tree: Tree) -> int:
+def _least_leaf(tree: Tree) -> int:
     """The least leaf of a tree."""
-    return least_leaf(tree[0]) if isinstance(tree, tuple) else tree
+    return _least_leaf(tree[0]) if isinstance(tree, tuple) else tree
 
 
 def forest_count(taxa: int) -> int:

@@ -24,7 +24,7 @@ from reference.expressivity.aliasing import TiedPolicies
 from reference.fields.symbolic import Symbolic
 from reference.looking.networks import from_networkx
 from reference.looking.show import draw
-from reference.metrics import fcs_under, jensen_shannon
+from reference.metrics import fcs_under
 from reference.problems import (
     BitSequences,
     EdgeAddition,
@@ -127,7 +127,6 @@ CASES: list[tuple[Callable[..., Any], Arguments]] = [
     (reference.normalize, {"rewards": ((ONE, ONE), [*LAW[:5], *LAW[6:7], *LAW[8:10], (0 * ONE,)])}),
     (reference.total_variation, pair),
     (reference.kl_divergence, pair),
-    (jensen_shannon, pair),
     (reference.fcs, pair | integers(batch_size=2)),
     (fcs_under, pair | {"batches": ({(0, 1): ONE}, [
         None, [(0, 1)], {}, {(0, 0): ONE}, {(0, 7): ONE}, {(0, 1): HALF}, {(0, 1): "1"}])}),

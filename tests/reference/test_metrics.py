@@ -37,7 +37,7 @@ from reference import (
 from reference.bounds import kl_bound, roundings, tv_bound_from_loss
 from reference.expressivity.memory import memory_kl
 from reference.fields.balls import enclose, precision
-from reference.metrics import fcs_under, jensen_shannon
+from reference.metrics import fcs_under
 from reference.problems import Grid
 from tests.refusals import refused
 from verify.lib.named_dags import DIAMOND
@@ -63,7 +63,6 @@ def test_divergences_of_close_laws_do_not_cancel() -> None:
         expected = float(2 * eps**2 + Fraction(4, 3) * eps**4)
         close = 1e-11 if power > 3 else 1e-10
         assert kl_divergence(p, q) == pytest.approx(expected, rel=close, abs=0)
-        assert jensen_shannon(p, q) == pytest.approx(float(eps**2 / 2), rel=1e-5, abs=0)
 
 
 @pytest.mark.catches(
@@ -101,21 +100,6 @@ TINY = Fraction(1, 10**400)
 )
 def test_divergences_at_zeros(p: Any, q: Any, kl: float) -> None:
     assert kl_divergence(p, q) == pytest.approx(kl)
-
-
-@pytest.mark.catches(
-    "The Jensen-Shannon divergence is the KL of its first side alone.",
-    "reference/metrics.py",
-    "return (kl_divergence(p, middle) + kl_divergence(q, middle)) / 2",
-    "return kl_divergence(p, middle)",
-)
-def test_the_jensen_shannon_divergence_by_hand() -> None:
-    assert jensen_shannon(law(100, 0), law(0, 100)) == pytest.approx(math.log(2))
-    assert jensen_shannon(law(1, 99), law(1, 99)) == 0
-    # Each side has its own: KL((1, 0) || m) = log(4/3), KL((1/2, 1/2) || m) = log(4/3) / 2.
-    for pair in ((law(100, 0), law(50, 50)), (law(50, 50), law(100, 0))):
-        expected = (math.log(4 / 3) + math.log(2 / 3) / 2 + math.log(2) / 2) / 2
-        assert jensen_shannon(*pair) == pytest.approx(expected)
 
 
 @pytest.mark.catches(

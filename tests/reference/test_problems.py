@@ -643,7 +643,7 @@ def test_trajectories_away_from_the_walls_are_counted_by_trinomial_coefficients(
 def test_the_paper_walk_is_the_one_described(landscape: Any) -> None:
     walk = LazyRandomWalk.paper(landscape)
     assert (walk.radius, walk.dimension, walk.steps, len(walk.rewards)) == (16, 2, 32, 1089)
-    assert all(Fraction(float(np.float32(float(r)))) == r for r in walk.rewards)
+    assert in_float32(walk.rewards)
     counts = trajectory_counts(walk)
     assert len(counts) == 1089
     # A corner takes all 32 steps, 16 of them along the first axis.
