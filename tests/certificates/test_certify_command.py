@@ -1,12 +1,14 @@
 """The command `pdai certify`, and the page that explains it."""
 
 import csv
+import inspect
 import json
 import math
 import os
 import random
 import re
 import resource
+from dataclasses import fields
 from fractions import Fraction
 from pathlib import Path
 
@@ -14,6 +16,11 @@ import numpy as np
 import pytest
 
 from fast.laws.samples import Samples
+from pdai.certifying.objects import certify_object
+from pdai.certifying.policy import certify_policy
+from pdai.certifying.run import certify_run
+from pdai.certifying.samples import certify_samples
+from pdai.commands.certify import OWN, Certify
 from pdai.show.sample_tables import sample_table
 from reference.bounds import tv_bound
 from reference.certificates.betting import BETS
@@ -340,3 +347,24 @@ def test_the_numbers_of_the_page() -> None:
     assert f"{len(BETS)} `kappa`" in PAGE
     assert f"{tv_bound(0.2):.4f}" in PAGE
     assert f"{1 - math.exp(-0.2):.4f}" in PAGE
+
+
+JUDGES = (certify_run, certify_policy, certify_samples, certify_object)
+# Given in Python alone, or to every kind of sampler by `certify` itself.
+IN_PYTHON, OF_TARGETS = {"mode_states", "drawn"}, {"problem", "law", "support"}
+
+
+@pytest.mark.catches(
+    "A default of the command is another one than that of the function.",
+    "pdai/commands/certify.py",
+    "    samples: int = 100_000",
+    "    samples: int = 10_000",
+)
+def test_the_options_of_the_command_are_those_of_the_functions() -> None:
+    read = [[*inspect.signature(judge).parameters.values()][1:] for judge in JUDGES]
+    ours = {part.name: part.default for part in fields(Certify) if part.name not in OWN}
+    defaults = {x.name: x.default for parameters in read for x in parameters}
+    assert ours.keys() - OF_TARGETS == defaults.keys() - IN_PYTHON - {"problem"}
+    for parameters in read:
+        for one in parameters:
+            assert ours.get(one.name, one.default) == one.default
