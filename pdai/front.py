@@ -8,7 +8,6 @@ from fast.runs.files import free_folder
 from fast.runs.job import train as train_run
 from fast.tasks import problem_meant, task_meant
 from fast.training.compose import TrainConfig, configure
-from pdai.goal import train_until
 from pdai.programs import kept_programs
 from pdai.run import Run
 from pdai.show.progress import DISPLAY, QUIET
@@ -46,6 +45,9 @@ def train(
         hint_at_exact(config)
     with kept_programs(quiet=display is QUIET):
         if config.run.tv:
+            # Imported here, as a training without a goal needs no certificate.
+            from pdai.goal import train_until
+
             return train_until(config, display).run
         folder, _ = train_run(config, display=display)
         return Run(folder)

@@ -15,7 +15,6 @@ from matplotlib.ticker import LogFormatterSciNotation, LogLocator, NullFormatter
 
 from fast.measure.report import Report
 from fast.runs.folder import is_markovian
-from pdai.posteriors.plots import draw_posterior, panel_heights
 from pdai.show.panels import (
     MOST_BARS,
     TARGET,
@@ -26,6 +25,7 @@ from pdai.show.panels import (
     least_shown,
     scale_tv,
 )
+from pdai.show.posterior_plots import draw_posterior, panel_heights
 from pdai.show.stored import Stored, loss_label
 from reference.contract.errors import InputError
 from reference.looking.show import save_figure

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_lines import SMALL, answer
-
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run of the command line, of a path-dependent sampler, whose display was right."""
+    # Not above: other tests need no command line.
+    from tests.command_lines import SMALL, answer
+
     folder = tmp_path_factory.mktemp("finished")
     done = answer("train", *SMALL, cwd=folder)
     assert "TV to the target (float64)" in done.stdout

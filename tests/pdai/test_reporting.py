@@ -30,9 +30,9 @@ from fast.training.compose import configure
 from pdai.certifying import trained as advice
 from pdai.experiments.figures import _legend
 from pdai.experiments.frames import Results
-from pdai.posteriors.plots import draw_posterior
 from pdai.show import panels, plotting
 from pdai.show.panels import edge_panel
+from pdai.show.posterior_plots import draw_posterior
 from pdai.show.progress import Bar
 from pdai.show.stored import loss_label
 from pdai.show.tables import expectations_table, report_table

@@ -7,7 +7,6 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from pdai.posteriors.plots import edge_matrices
 from pdai.show.page.chart import INK, Chart, heat_map, look
 from pdai.show.page.elements import number_text, short, table
 from pdai.show.page.entries import Entry
@@ -20,6 +19,7 @@ from pdai.show.panels import (
     least_shown,
     scale_tv,
 )
+from pdai.show.posterior_plots import edge_matrices
 from pdai.show.stored import loss_label
 from reference.contract.errors import printable
 
