@@ -37,7 +37,13 @@ def train(
     Raises:
         InputError: if an option belongs to no chosen part, or breaks a rule, or training diverges.
     """
-    config = _configured(problem, environment, options)
+    if isinstance(problem, TrainConfig):
+        config = problem.changed(**options) if options else problem
+    else:
+        if environment is not None:
+            options["environment"] = name_of(environment)
+        kind, own = task_meant(problem)
+        config = configure(kind, **{**own, **options})
     if config.run.out is None:
         config = config.changed(out=free_folder(config.folder()))
     if display is not QUIET:
@@ -51,15 +57,6 @@ def train(
             return train_until(config, display).run
         folder, _ = train_run(config, display=display)
         return Run(folder)
-
-
-def _configured(problem: Any, environment: Any, options: dict[str, Any]) -> TrainConfig:
-    if isinstance(problem, TrainConfig):
-        return problem.changed(**options) if options else problem
-    if environment is not None:
-        options["environment"] = name_of(environment)
-    kind, own = task_meant(problem)
-    return configure(kind, **{**own, **options})
 
 
 def inspect(problem: Any) -> Inspection[Any]:

@@ -120,7 +120,9 @@ class Loop:
         Raises DivergedError if a parameter is not finite, as a finite loss may have a gradient that
         is not.
         """
-        if not (at_once or self._is_due(self._config.run.checkpoint_every)):
+        chunks = math.ceil(self._config.run.checkpoint_every / CHUNK)
+        is_due = self._step % (chunks * CHUNK) == 0 or self._is_done
+        if not (at_once or is_due):
             return
         if bad := seeds_gone_bad(self._state.sampler):
             raise DivergedError(
@@ -141,11 +143,6 @@ class Loop:
     def _note_tv(self, record: dict[str, Any]) -> None:
         if "tv" in record:
             self._tv = record["step"], float(np.mean(record["tv"]))
-
-    def _is_due(self, every: float) -> bool:
-        """True each time this many steps, in whole chunks, have passed, and at the end."""
-        chunks = max(1, math.ceil(every / CHUNK))
-        return self._step % (chunks * CHUNK) == 0 or self._is_done
 
     def _kept(self) -> str:
         """The last checkpoint, as the end of a message."""

@@ -118,8 +118,12 @@ class Networks(Method):
         sampling, steps = self.config.sampling, self.config.optimiser.steps
         trajectories = annealed(batch.trajectories, sampling, steps, state.step)
         batch = batch._replace(trajectories=trajectories)
+        loss: Loss = self.config.loss
+        if self.frozen.policies:
+            assert isinstance(loss, RatioLoss)
+            loss = combined_loss(loss, self.frozen)
         gradient = loss_and_gradient(
-            self._loss(), environment, state.sampler, batch, key, axis=axis, schedule=self.schedule
+            loss, environment, state.sampler, batch, key, axis=axis, schedule=self.schedule
         )
         return gradient, buffer
 
@@ -129,10 +133,3 @@ class Networks(Method):
         kinds = np.split(np.arange(batch), [self.config.replay.replayed(batch)])
         shares = [kind.reshape(devices, len(kind) // devices) for kind in kinds]
         return draws[:, np.concatenate(shares, axis=1).reshape(-1)]
-
-    def _loss(self) -> Loss:
-        loss = self.config.loss
-        if not self.frozen.policies:
-            return loss
-        assert isinstance(loss, RatioLoss)
-        return combined_loss(loss, self.frozen)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from fast.training.compose import TrainConfig, configure
 from pdai.arguments import options_class, scan, tasks_union
@@ -126,54 +126,40 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
                     "--steps and --accept-changed before a problem need --resume RUN: name the "
                     f"problem first, as pdai train {USUAL} --steps 500"
                 )
-            done = _train(config, self.resume, self.steps, self.accept_changed, self.process)
-            if done is not None:
-                _show(done)
+            _train(config, self.resume, self.steps, self.accept_changed, self.process)
 
     return Train
 
 
-def _said(goal: "Goal") -> str:
-    """The end of a training towards a distance, in words."""
-    if goal.reached:
-        return goal.why
-    best = min(record["high"] for record in goal.rounds)
-    named = shlex.quote(str(goal.run.folder))
-    return (
-        f"not reached: {goal.why}; the least certified bound is {small(best, down=False)}. "
-        f"`pdai certify {named}` says what is missing, docs/what_now.md what helps"
-    )
-
-
-class _Done(NamedTuple):
-    """A finished training: its run folder and figures, and what became of the goal, if any."""
-
-    folder: Path
-    report: "Report"
-    goal: "Goal | None" = None
-
-
-def _show(done: _Done) -> None:
-    """Prints the final figures; exits with 1 if a goal was not reached."""
+def _show(folder: Path, report: "Report") -> None:
+    """Prints the final figures."""
     from pdai.show.tables import expectations_table, report_table
 
-    show(report_table(done.report))
-    if (features := expectations_table(done.report)) is not None:
+    show(report_table(report))
+    if (features := expectations_table(report)) is not None:
         show(features)
-    say(f"run folder: {done.folder}\nplot: {done.folder / 'plot.png'}")
-    if done.goal is not None:
-        say(_said(done.goal))
-        sys.exit(not done.goal.reached)
+    say(f"run folder: {folder}\nplot: {folder / 'plot.png'}")
 
 
-def _end_of(goal: "Goal") -> _Done:
-    return _Done(goal.run.folder, goal.run.report, goal)
+def _show_goal(goal: "Goal") -> None:
+    """Prints the final figures, and exits with 1 if the goal was not reached."""
+    _show(goal.run.folder, goal.run.report)
+    if goal.reached:
+        say(goal.why)
+    else:
+        best = min(record["high"] for record in goal.rounds)
+        named = shlex.quote(str(goal.run.folder))
+        say(
+            f"not reached: {goal.why}; the least certified bound is {small(best, down=False)}. "
+            f"`pdai certify {named}` says what is missing, docs/what_now.md what helps"
+        )
+    sys.exit(not goal.reached)
 
 
 def _train(
     config: TrainConfig, folder: Path | None, steps: int, accept_changed: bool, process: int
-) -> _Done | None:
-    """Starts or resumes a training; None in a process other than the first."""
+) -> None:
+    """Starts or resumes a training; the first process prints the final figures."""
     from fast.runs.display import announce
     from fast.runs.job import follow, resume, train
     from pdai.goal import go_on, is_goal, train_until
@@ -182,15 +168,14 @@ def _train(
     from pdai.solving.hints import hint_at_exact
 
     if folder is not None and is_goal(folder):
-        return _end_of(go_on(folder, DISPLAY))
+        return _show_goal(go_on(folder, DISPLAY))
     run, more = None, 0
     if folder is not None and (steps or process):
         run = Run(folder, accept_changed=accept_changed)
         more = run.steps_until(steps) if steps else 0
         config = run.further(more) if more else run.config
     if process:
-        follow(config)
-        return None
+        return follow(config)
     if run is not None:
         if run.config.optimiser.schedule != "constant":
             print(
@@ -200,11 +185,11 @@ def _train(
                 file=sys.stderr,
             )
         further = run.train(more, display=DISPLAY)
-        return _Done(further.folder, further.report)
+        return _show(further.folder, further.report)
     if folder is not None:
-        return _Done(*resume(folder, display=DISPLAY, accept_changed=accept_changed))
+        return _show(*resume(folder, display=DISPLAY, accept_changed=accept_changed))
     announce(config.task)
     hint_at_exact(config)
     if config.run.tv:
-        return _end_of(train_until(config, DISPLAY))
-    return _Done(*train(config, display=DISPLAY))
+        return _show_goal(train_until(config, DISPLAY))
+    return _show(*train(config, display=DISPLAY))
