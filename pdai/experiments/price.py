@@ -150,7 +150,7 @@ def lines(path: Path = PRICES) -> list[Line]:
             "pdai.experiments.price all"
         ) from None
     runs = load(RESULTS / "study_forgetting.json")
-    made = []
+    priced = []
     for row, price in prices.items():
         family = [other for name, other in prices.items() if name.split()[0] == row.split()[0]]
         more = [other for other in family if other.parameters >= price.parameters]
@@ -161,8 +161,8 @@ def lines(path: Path = PRICES) -> list[Line]:
         for run in runs:
             if run.row == row and (value := run.value("tv")) is not None:
                 trained[run.model].append(value)
-        made.append(Line(row, price._replace(floor=least), trained))
-    return made
+        priced.append(Line(row, price._replace(floor=least), trained))
+    return priced
 
 
 def _price(fields: Any) -> Price:
@@ -177,17 +177,17 @@ def table(rows: Sequence[Line]) -> str:
     heads = ["sees", "logits", "no policy below", "some policy at", *SHOWN.values(), "trained"]
     heads += ["with memory, some policy at", *(f"trained {name}" for name in NETWORKS[1:])]
     body = []
-    for row, made, trained in rows:
+    for row, cost, trained in rows:
         minima = [
-            f"{'' if is_proved else '~'}{ends.high:.4f}" for ends, is_proved in made.minima.values()
+            f"{'' if is_proved else '~'}{ends.high:.4f}" for ends, is_proved in cost.minima.values()
         ]
         markov, *others = [
             f"{mean(values):.4f} ± {stdev(values):.4f} ({len(values)})" if values else ""
             for values in trained.values()
         ]
-        ends = (outwards(*interval, SHOWN_DIGITS) for interval in (made.floor, made.with_memory))
+        ends = (outwards(*interval, SHOWN_DIGITS) for interval in (cost.floor, cost.with_memory))
         lower, upper, _, memory = (f"{end:.4f}" for end in chain.from_iterable(ends))
-        cells = [f"{made.parameters:,}", lower, upper, *minima, markov, memory]
+        cells = [f"{cost.parameters:,}", lower, upper, *minima, markov, memory]
         body.append([row, *cells, *others])
     return markdown(heads, body)
 
@@ -227,11 +227,11 @@ def store(rows: Sequence[str], path: Path = PRICES) -> None:
     for row in rows:
         if row not in configs:
             raise InputError(no_such("row of study:forgetting", row, configs))
-        made = price(configs[row])._asdict()
-        kept = (parsed_json(read_file(path)) if path.exists() else {}) | {row: made}
+        computed = price(configs[row])._asdict()
+        kept = (parsed_json(read_file(path)) if path.exists() else {}) | {row: computed}
         ordered = {name: kept[name] for name in configs if name in kept}
         replace_file(path, f"{json.dumps(ordered, indent=1)}\n".encode())
-        print(f"{row}: {made}", flush=True)
+        print(f"{row}: {computed}", flush=True)
 
 
 def page(text: str, rows: Sequence[Line]) -> str:

@@ -81,9 +81,9 @@ def report(experiments: Sequence[Experiment], folder: Path = RESULTS) -> dict[st
     )
     pages = {"README.md": front, "details.md": details, "questions.md": _text("questions")}
     for page, text in pages.items():
-        for name, made in TABLES.items():
+        for name, table_of in TABLES.items():
             if f"{{{name}}}" in text:
-                text = text.replace(f"{{{name}}}", made(every))
+                text = text.replace(f"{{{name}}}", table_of(every))
         pages[page] = f"{filled(text, every)}\n"
     return pages
 

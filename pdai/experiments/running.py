@@ -115,5 +115,5 @@ def run_one(job: tuple[Cell, int, Training, Path]) -> Run:
     cell, seed, training, folder = job
     folder.parent.mkdir(parents=True, exist_ok=True)
     with appending(folder.with_name(folder.name + ".log")) as log, contextlib.redirect_stderr(log):
-        made = facts(training, cell.probe)
-    return Run(cell.row, cell.model, seed, description(training, seed), **made)
+        fields = facts(training, cell.probe)
+    return Run(cell.row, cell.model, seed, description(training, seed), **fields)

@@ -160,8 +160,8 @@ def overview(every: Sequence[Results]) -> str:
 
 def _middle(sizes: Sequence[float], results: Results) -> str:
     """The median of some sizes, as text; "" if there is none."""
-    known = [size for size in sizes if not isnan(size)]
-    return _digits(median(known), is_difference=results.sign < 0) if known else ""
+    sized = [size for size in sizes if not isnan(size)]
+    return _digits(median(sized), is_difference=results.sign < 0) if sized else ""
 
 
 def verdict(results: Results) -> str:
@@ -205,8 +205,8 @@ def _link(experiment: Experiment) -> str:
 
 def _ends(values: Iterable[float | None], form: Callable[[float], str]) -> str:
     """The smallest and the largest of some numbers, as text; "-" if none is known."""
-    known = pd.Series(list(values), dtype=float).dropna()
-    ends = [] if known.empty else [known.min(), known.max()]
+    numbers = pd.Series(list(values), dtype=float).dropna()
+    ends = [] if numbers.empty else [numbers.min(), numbers.max()]
     return " to ".join(dict.fromkeys(map(form, ends))) or "-"
 
 

@@ -111,10 +111,10 @@ def is_of(stored: Mapping[str, Any], training: Training, seed: int) -> bool:
     owners += [training] * (config is not training)
     fields = [field for owner in owners for field in dataclasses.fields(owner)]
     usual = {f.name: ADDED.get(f.name, f.default) for f in fields if f.name in expected}
-    known = {"task": stored.get("problem"), **stored, "format": expected["format"]}
+    read = {"task": stored.get("problem"), **stored, "format": expected["format"]}
     parts = (option_names(kind) for kinds in CHOICES.values() for kind in kinds.values())
     of_other_parts = set().union(*parts) - expected.keys()
-    kept = {name: known[name] for name in known.keys() - of_other_parts - {"problem"}}
+    kept = {name: read[name] for name in read.keys() - of_other_parts - {"problem"}}
     return {**_plain(usual), **kept} == expected
 
 

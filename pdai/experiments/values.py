@@ -36,7 +36,7 @@ def filled(text: str, every: Sequence[Results]) -> str:
 
     Raises InputError if it names a row or column that has no runs.
     """
-    known = {results.experiment.label: results for results in every}
+    by_label = {results.experiment.label: results for results in every}
     families = cache(lambda: claimed(every))
 
     def number(place: re.Match[str]) -> str:
@@ -47,7 +47,7 @@ def filled(text: str, every: Sequence[Results]) -> str:
                 second, first = name.split(" - ")
                 standings = [one.standing for one in families()[first, second]]
                 return format(sum(row in ("rows", s.value) for s in standings if s), form)
-            results = in_metric(known[label], "tv") if metric else known[label]
+            results = in_metric(by_label[label], "tv") if metric else by_label[label]
             return _text(results, row, name, form)
         except (KeyError, ValueError) as error:
             raise InputError(

@@ -79,8 +79,8 @@ class Comparison:
         means = []
         for model in self.pair:
             _, learned, floors = self.results.numbers(self.row, model).T
-            known = learned[~np.isnan(learned)]
-            means.append([of.mean() if len(of) else nan for of in (known, floors)])
+            measured = learned[~np.isnan(learned)]
+            means.append([of.mean() if len(of) else nan for of in (measured, floors)])
         return np.array(means).T
 
     @property

@@ -132,9 +132,9 @@ def plot_or_say(folders: Sequence[Path], output: Path) -> None:
     try:
         plot_runs(folders, output)
     except InputError as error:
-        again = shlex.join(["pdai", "plot", *map(str, folders), "--out", "plot.png"])
+        command = shlex.join(["pdai", "plot", *map(str, folders), "--out", "plot.png"])
         print(
-            f"training is complete, but not drawn: {error}; draw it later with `{again}`",
+            f"training is complete, but not drawn: {error}; draw it later with `{command}`",
             file=sys.stderr,
             flush=True,
         )

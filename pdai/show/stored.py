@@ -73,6 +73,6 @@ def loss_label(runs: Sequence[Mapping[str, Any]]) -> str:
     for options in runs:
         name = str(options.get("loss"))
         kind = LOSSES.get(name, Loss)
-        given = {field.name: options[field.name] for field in fields(kind) if field.name in options}
-        names[f"{name.rpartition(':')[2]} loss"] = units[kind(**given).unit] = None
+        own = {field.name: options[field.name] for field in fields(kind) if field.name in options}
+        names[f"{name.rpartition(':')[2]} loss"] = units[kind(**own).unit] = None
     return ", ".join(filter(None, (" or ".join(names), " or ".join(filter(None, units)))))

@@ -24,7 +24,7 @@ from pdai.experiments.results import Run
 from pdai.experiments.tables import all_rows, by_benjamini_hochberg, by_holm, table, verdict
 from pdai.experiments.verdicts import Comparison, Outcome, Standing, counts, group
 from tests.made_up_runs import TINY, tiny
-from tests.made_up_runs import run as made
+from tests.made_up_runs import run as run_of
 
 PAIR = ("Markovian", "SRWM")
 ROW = "N = 3"
@@ -39,7 +39,7 @@ JUDGED = [label for label, experiment in EXPERIMENTS.items() if experiment.claim
 def tv(*values: float, uniform: float = 0.9, **facts: Any) -> list[Run]:
     """A run for each value of TV, beside an untrained policy that is further off."""
     before = {"tv": {"mean": uniform}, "fcs": None}
-    return [made("SRWM", seed, tv, uniform=before, **facts) for seed, tv in enumerate(values)]
+    return [run_of("SRWM", seed, tv, uniform=before, **facts) for seed, tv in enumerate(values)]
 
 
 def sampled(exact: float, *values: float) -> list[Run]:
@@ -182,7 +182,7 @@ LEVELS, SPREADS = (
     (0.0, 0.00007, 0.00007, 0.0013, 0.0613),
 )
 
-BLANK = [made("SRWM", seed, 0.0) for seed in range(5)]
+BLANK = [run_of("SRWM", seed, 0.0) for seed in range(5)]
 
 
 def drawn(rng: np.random.Generator) -> Comparison:
@@ -414,13 +414,13 @@ def test_a_verdict_counts_its_rows() -> None:
 
 def claimed(label: str, values: dict[str, list[Run]], claim: str = "it is better") -> Results:
     """An experiment with columns of these names, and its runs."""
-    made = tuple(Cell(ROW, model, TINY) for model in values)
+    columns = tuple(Cell(ROW, model, TINY) for model in values)
     runs = [
         dataclasses.replace(one, model=model, config={"of": label, "model": model, "seed": seed})
         for model, of_model in values.items()
         for seed, one in enumerate(of_model)
     ]
-    return Results(tiny((0, 1, 2), label=label, claim=claim, cells=made), runs)
+    return Results(tiny((0, 1, 2), label=label, claim=claim, cells=columns), runs)
 
 
 def test_all_rows_are_counted_by_pair() -> None:

@@ -91,7 +91,7 @@ def test_the_page_has_what_a_report_has(page: Path, runs: dict[str, Path]) -> No
         "3 runs: lines, grid", "Total variation while training", "untrained 0", "there is no floor",
         "Learned against target", "all states, the worst first", "12 samples of the first seed",
         "Regime E: everything is enumerated: exact", "What differs between these runs",
-        "what was asked for", "true log Z",
+        "How it was made", "what was asked for", "true log Z",
     ):  # fmt: skip
         assert words in shown.text, words
     # First what one comes for: a narrow screen shows no more.

@@ -25,7 +25,7 @@ def tag(name: str, /, *children: "Element | str", **attributes: object) -> Eleme
         children: what is in it.
         attributes: its attributes; underscores are hyphens, `class_` is class, None is left out.
     """
-    made = Element(
+    element = Element(
         name,
         {
             key.rstrip("_").replace("_", "-"): printable(str(value))
@@ -35,12 +35,12 @@ def tag(name: str, /, *children: "Element | str", **attributes: object) -> Eleme
     )
     for child in children:
         if isinstance(child, Element):
-            made.append(child)
-        elif len(made):
-            made[-1].tail = (made[-1].tail or "") + printable(child)
+            element.append(child)
+        elif len(element):
+            element[-1].tail = (element[-1].tail or "") + printable(child)
         else:
-            made.text = (made.text or "") + printable(child)
-    return made
+            element.text = (element.text or "") + printable(child)
+    return element
 
 
 def short(value: object) -> str:
@@ -68,8 +68,8 @@ def table(caption: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -
     ]
     parts = [tag("caption", caption)]
     parts += [tag("thead", tag("tr", *columns))] if columns else []
-    made = tag("table", *parts, tag("tbody", *body))
-    return tag("div", made, class_="wide", role="region", tabindex=0, aria_label=caption)
+    grid = tag("table", *parts, tag("tbody", *body))
+    return tag("div", grid, class_="wide", role="region", tabindex=0, aria_label=caption)
 
 
 def folded(summary: str, *content: Element) -> Element:
@@ -129,9 +129,9 @@ def document(
 
 def _raw(name: str, text: str) -> Element:
     """An element with our own text, unescaped."""
-    made = Element(name)
-    made.text = text
-    return made
+    element = Element(name)
+    element.text = text
+    return element
 
 
 def _policy(style: str, script: str) -> str:

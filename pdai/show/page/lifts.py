@@ -43,9 +43,9 @@ def lift_of(run: Run | Solved) -> Lift:
     if isinstance(run, Solved):
         if len(run.flows.graph.counts) > MAX_DRAWN:
             raise TooLargeError(f"it has more than {MAX_DRAWN} states")
-        law, made = run.law(), run.exact
+        law, exact = run.law(), run.exact
         target = dict(zip(law.labels, law.target.tolist(), strict=True))
-        return Lift(made.lifted, made.forward, target, run.task.texts(run.dag.labels))
+        return Lift(exact.lifted, exact.forward, target, run.task.texts(run.dag.labels))
     policy, enumeration = run.policy(), run.enumeration
     if not policy.is_summable or enumeration is None:
         raise TooLargeError("the states of this sampler are not enumerated, so none are drawn")

@@ -46,25 +46,25 @@ def run_section(entry: Entry) -> Element:
         else:
             parts.append(lift_picture(lift, entry.name))
     asked = [(name.replace("_", " "), short(value)) for name, value in entry.options.items()]
-    made = [
+    machine = [
         (name, short(entry.meta.get(name))) for name in ("device", "backend", "commit", "versions")
     ]
     parts += [
         tag("h3", "How it was made"),
         folded("Configuration", table(f"{entry.name}: what was asked for", (), asked)),
-        folded("Machine and versions", table(f"{entry.name}: where it was trained", (), made)),
+        folded("Machine and versions", table(f"{entry.name}: where it was trained", (), machine)),
     ]
     return tag("section", *parts, class_="run")
 
 
 def tv_words(report: Report) -> str:
     """The final TV over seeds, and how it was measured."""
-    known = [figures.tv.mean for figures in report.learned if figures.tv is not None]
-    if not known:
+    measured = [figures.tv.mean for figures in report.learned if figures.tv is not None]
+    if not measured:
         return "unknown"
-    span = number_text(min(known))
-    if len(known) > 1:
-        span += f" to {number_text(max(known))}"
+    span = number_text(min(measured))
+    if len(measured) > 1:
+        span += f" to {number_text(max(measured))}"
 
     def also(name: str, figures: Figures | None) -> list[str]:
         tv = None if figures is None else figures.tv
@@ -92,8 +92,8 @@ def _rich(entry: Entry, printed: Table) -> Element:
     """A table as HTML, equal to the one on the terminal."""
     head = [str(column.header) for column in printed.columns]
     rows = zip(*(list(map(str, column.cells)) for column in printed.columns), strict=True)
-    made = table(f"{entry.name}: {printed.title}", head, rows)
-    return tag("div", made, tag("p", str(printed.caption or ""), class_="note"))
+    shown = table(f"{entry.name}: {printed.title}", head, rows)
+    return tag("div", shown, tag("p", str(printed.caption or ""), class_="note"))
 
 
 def _features(entry: Entry) -> Sequence[Element]:
