@@ -114,7 +114,7 @@ class Latents(Method):
         config, policy = self.config, state.sampler.policy
         assert isinstance(config.dynamics, MeanOptions)
         noise = draw_noise(key, environment, config.sampling.batch, config.dynamics.latent_size)
-        exploring = exploration(config.sampling, config.optimiser.steps, state.step)
+        exploring = exploration(config.sampling, self.steps, state.step)
         drawn = sample_latent_trajectories(policy, environment, noise, exploring)
         (_surrogate, loss), gradient = eqx.filter_value_and_grad(stochastic_loss, has_aux=True)(
             state.sampler, environment, policy.target, drawn, config.dynamics.gradient

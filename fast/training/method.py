@@ -19,6 +19,8 @@ from fast.training.options import SamplingOptions
 from fast.training.state import TrainState
 
 NO_SAMPLERS = FrozenSamplers()
+# The number of all steps: an argument of a program, as another number needs no other program.
+Steps = int | Int[Array, ""]
 
 
 class Gradient(NamedTuple):
@@ -39,7 +41,7 @@ class Gradient(NamedTuple):
     rows: Int[Array, " states"] | None = None
 
 
-def exploration(sampling: SamplingOptions, steps: int, step: Int[Array, ""]) -> Exploration:
+def exploration(sampling: SamplingOptions, steps: Steps, step: Int[Array, ""]) -> Exploration:
     """The exploration in one of the steps: the share of random actions falls linearly, to 0.
 
     Args:
@@ -52,7 +54,7 @@ def exploration(sampling: SamplingOptions, steps: int, step: Int[Array, ""]) -> 
 
 
 def inverse_temperature(
-    sampling: SamplingOptions, steps: int, step: Int[Array, ""]
+    sampling: SamplingOptions, steps: Steps, step: Int[Array, ""]
 ) -> Float[Array, ""] | float:
     """`beta = anneal_from^(1 - step / (anneal steps))`, and 1 from then on or without annealing.
 
@@ -68,7 +70,7 @@ def inverse_temperature(
 
 
 def annealed(
-    trajectories: Trajectories, sampling: SamplingOptions, steps: int, step: Int[Array, ""]
+    trajectories: Trajectories, sampling: SamplingOptions, steps: Steps, step: Int[Array, ""]
 ) -> Trajectories:
     """Trajectories with `beta log R` in the place of `log R`, by `inverse_temperature`.
 
@@ -97,10 +99,15 @@ class Method(ABC):
     purposes: ClassVar[tuple[str, ...]] = ("policy", "samples")
 
     def __init__(
-        self, config: TrainConfig, frozen: FrozenSamplers = NO_SAMPLERS, platform: str | None = None
+        self,
+        config: TrainConfig,
+        frozen: FrozenSamplers = NO_SAMPLERS,
+        platform: str | None = None,
+        steps: Steps | None = None,
     ):
         self.config, self.frozen = config, frozen
         self.schedule = schedule_for(platform, seeds=config.run.seeds)
+        self.steps = config.optimiser.steps if steps is None else steps
 
     def key(self, seed: Int[Array, ""], purpose: str) -> PRNGKeyArray:
         """The key of a purpose: one of `purposes`."""

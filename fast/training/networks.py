@@ -82,14 +82,14 @@ class Networks(Method):
             policy,
             environment,
             draws[1:, replayed:],
-            exploration(config.sampling, config.optimiser.steps, state.step),
+            exploration(config.sampling, self.steps, state.step),
             schedule=self.schedule,
             cache=self.schedule.branches and state.buffer is None and config.loss.reads_cache,
         )
         if state.buffer is None:
             return Batch(forward, cached), None
         # Every device remembers the ends of all, so that all have the same buffer.
-        beta = inverse_temperature(config.sampling, config.optimiser.steps, state.step)
+        beta = inverse_temperature(config.sampling, self.steps, state.step)
         buffer = add(state.buffer, *gathered((forward.final, forward.log_reward), axis), beta)
         ends = choose(buffer, draws[0, :replayed], beta, by_reward=config.replay.by_reward)
         backward = sample_backward(policy, environment, ends, draws[1:, :replayed])
@@ -115,8 +115,8 @@ class Networks(Method):
             axis: the axis of devices that share the batch, if several do.
         """
         batch, buffer = self.draw_batch(environment, state, draws, axis)
-        sampling, steps = self.config.sampling, self.config.optimiser.steps
-        trajectories = annealed(batch.trajectories, sampling, steps, state.step)
+        sampling = self.config.sampling
+        trajectories = annealed(batch.trajectories, sampling, self.steps, state.step)
         batch = batch._replace(trajectories=trajectories)
         loss: Loss = self.config.loss
         if self.frozen.policies:

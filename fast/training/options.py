@@ -63,30 +63,37 @@ class OptimiserOptions:
             rate = getattr(self, name)
             require(self, name, 0 < rate < float("inf"), "be positive and finite")
 
-    def for_network(self) -> "optax.GradientTransformation":
-        """The rule, after the gradient is clipped to norm 1."""
+    def for_network(self, steps: Any = None) -> "optax.GradientTransformation":
+        """The rule, after the gradient is clipped to norm 1; `steps` as of `make`."""
         import optax
 
-        rate, decay = self._schedule(self.learning_rate), 1e-4
+        rate, decay = self._schedule(self.learning_rate, steps), 1e-4
         rules = {
             "adamw": lambda: optax.adamw(rate, weight_decay=decay),
             "muon": lambda: optax.contrib.muon(rate, adam_weight_decay=decay),
         }
         return optax.chain(optax.clip_by_global_norm(1.0), rules[self.rule]())
 
-    def _schedule(self, rate: float) -> "optax.Schedule":
+    def _schedule(self, rate: float, steps: Any) -> "optax.Schedule":
+        import jax.numpy as jnp
         import optax
 
-        schedules: dict[str, optax.Schedule] = {
-            "cosine": optax.cosine_decay_schedule(rate, self.steps),
-            "constant": optax.constant_schedule(rate),
-        }
-        return schedules[self.schedule]
+        if self.schedule == "constant":
+            return optax.constant_schedule(rate)
+        last = self.steps if steps is None else steps
+        # As `optax.cosine_decay_schedule`, which takes no number that a program is given.
+        return lambda step: rate * 0.5 * (1 + jnp.cos(jnp.pi * jnp.minimum(step, last) / last))
 
     def make(
-        self, log_z_learning_rate: float, *, has_table: bool = False
+        self, log_z_learning_rate: float, *, has_table: bool = False, steps: Any = None
     ) -> "optax.GradientTransformationExtraArgs":
-        """The rule on the policy, and Adam on `log Z` and on tables by state, for a `Sampler`."""
+        """The rule on the policy, and Adam on `log Z` and on tables by state, for a `Sampler`.
+
+        Args:
+            log_z_learning_rate: the learning rate of `log Z`.
+            has_table: whether the policy has tables by state.
+            steps: the number of all steps, as an argument of a program; by default `self.steps`.
+        """
         import equinox as eqx
         import jax
         import optax
@@ -101,11 +108,11 @@ class OptimiserOptions:
             return eqx.tree_at(lambda tree: tree.log_z, every, "log_z")
 
         parts: dict[str, Any] = {
-            "policy": self.for_network(),
+            "policy": self.for_network(steps),
             "log_z": optax.adam(log_z_learning_rate),
         }
         if has_table:
-            parts["table"] = on_rows(optax.adam(self._schedule(self.table_learning_rate)))
+            parts["table"] = on_rows(optax.adam(self._schedule(self.table_learning_rate, steps)))
         return optax.partition(parts, kinds)
 
 

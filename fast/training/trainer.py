@@ -75,9 +75,13 @@ def make_trainer(
         frozen: the frozen samplers, each with as many seeds.
         platform: the platform of the schedule; by default that of this process.
     """
-    # Another seed or folder needs no other program, so a process traces and compiles it once.
-    run = config.run
-    same = dataclasses.replace(config, run=dataclasses.replace(run, seed=0, out=None))
+    # Another seed, folder or number of steps needs no other program: each is compiled once.
+    run, all_steps = config.run, np.int32(config.optimiser.steps)
+    same = dataclasses.replace(
+        config,
+        run=dataclasses.replace(run, seed=0, out=None),
+        optimiser=dataclasses.replace(config.optimiser, steps=1),
+    )
     initialise, advance = _programs(same, platform or jax.default_backend())
     seeds = jnp.arange(run.seed, run.seed + run.seeds)
     one_process = jax.process_count() == 1
@@ -85,7 +89,7 @@ def make_trainer(
     def arguments(state: TrainState, steps: int) -> tuple[Any, ...]:
         # Any number of steps up to the next hundred has the same program.
         room = ROOM * math.ceil(steps / ROOM)
-        return environment, frozen, seeds, state, np.int32(steps), room
+        return environment, frozen, seeds, state, all_steps, np.int32(steps), room
 
     def go(state: TrainState, steps: int) -> tuple[TrainState, TrainInfo]:
         state, info = (advance if one_process else spanning(advance))(*arguments(state, steps))
@@ -131,10 +135,15 @@ def _programs(config: TrainConfig, platform: str) -> tuple[Any, jax.stages.Wrapp
     """
     method_class = METHODS[config.dynamics.method]
     has_table = config.dynamics.rows_by_state > 0
-    optimizer = config.optimiser.make(config.loss.log_z_learning_rate, has_table=has_table)
+    optimizer_for = partial(
+        config.optimiser.make, config.loss.log_z_learning_rate, has_table=has_table
+    )
 
-    def method_of(frozen: FrozenSamplers, policies: tuple[Policy, ...]) -> Method:
-        return method_class(config, dataclasses.replace(frozen, policies=policies), platform)
+    def method_of(
+        frozen: FrozenSamplers, policies: tuple[Policy, ...], all_steps: Any = None
+    ) -> Method:
+        mine = dataclasses.replace(frozen, policies=policies)
+        return method_class(config, mine, platform, all_steps)
 
     def init(
         environment: AbstractEnvironment[Any], frozen: FrozenSamplers, seeds: Int[Array, " seeds"]
@@ -143,7 +152,7 @@ def _programs(config: TrainConfig, platform: str) -> tuple[Any, jax.stages.Wrapp
             method = method_of(frozen, policies)
             sampler, buffer = method.begin(environment, seed)
             parameters = eqx.filter(sampler, eqx.is_inexact_array)
-            return TrainState(sampler, optimizer.init(parameters), buffer, jnp.int32(0))
+            return TrainState(sampler, optimizer_for().init(parameters), buffer, jnp.int32(0))
 
         state: TrainState = jax.vmap(of_seed)(seeds, frozen.policies)
         return state
@@ -153,23 +162,17 @@ def _programs(config: TrainConfig, platform: str) -> tuple[Any, jax.stages.Wrapp
         frozen: FrozenSamplers,
         seeds: Int[Array, " seeds"],
         state: TrainState,
+        all_steps: Int[Array, ""],
         steps: Int[Array, ""],
         room: int,
     ) -> tuple[TrainState, TrainInfo]:
         def of_seed(
             state: TrainState, seed: Int[Array, ""], policies: tuple[Policy, ...]
         ) -> tuple[TrainState, TrainInfo]:
-            method = method_of(frozen, policies)
+            method = method_of(frozen, policies, all_steps)
+            optimizer = optimizer_for(steps=all_steps)
             step = partial(train_step, method, optimizer, environment, method.key(seed, "samples"))
-            _, each = jax.eval_shape(step, state)
-            infos = jax.tree.map(lambda leaf: jnp.zeros((room, *leaf.shape), leaf.dtype), each)
-
-            def once(i: Any, now: tuple[TrainState, TrainInfo]) -> tuple[TrainState, TrainInfo]:
-                following, info = step(now[0])
-                return following, jax.tree.map(lambda x, y: x.at[i].set(y), now[1], info)
-
-            result: tuple[TrainState, TrainInfo] = lax.fori_loop(0, steps, once, (state, infos))
-            return result
+            return _repeated(step, state, steps, room)
 
         arguments = (state, seeds, frozen.policies)
         if config.run.seeds > 1 or not method_class.goes_alone:
@@ -182,8 +185,26 @@ def _programs(config: TrainConfig, platform: str) -> tuple[Any, jax.stages.Wrapp
 
     return (
         jax.jit(init, compiler_options=_run_once()),
-        jax.jit(advance, static_argnums=5, donate_argnums=3),
+        jax.jit(advance, static_argnums=6, donate_argnums=3),
     )
+
+
+def _repeated(
+    step: Callable[[TrainState], tuple[TrainState, TrainInfo]],
+    state: TrainState,
+    steps: Int[Array, ""],
+    room: int,
+) -> tuple[TrainState, TrainInfo]:
+    """The state after so many steps, and their figures, with room for more."""
+    _, each = jax.eval_shape(step, state)
+    infos = jax.tree.map(lambda leaf: jnp.zeros((room, *leaf.shape), leaf.dtype), each)
+
+    def once(i: Any, now: tuple[TrainState, TrainInfo]) -> tuple[TrainState, TrainInfo]:
+        following, info = step(now[0])
+        return following, jax.tree.map(lambda x, y: x.at[i].set(y), now[1], info)
+
+    result: tuple[TrainState, TrainInfo] = lax.fori_loop(0, steps, once, (state, infos))
+    return result
 
 
 def _run_once() -> dict[str, int] | None:

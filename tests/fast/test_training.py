@@ -8,6 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 from jax.errors import KeyReuseError
 
@@ -34,6 +35,7 @@ from reference.metrics import total_variation
 from tests.command_lines import python
 from tests.fast.test_options import NEEDED, SHIPPED
 from tests.made_up_runs import TINY
+from verify.crosscheck.compare import compilations
 
 KEY = jax.random.key(0)
 
@@ -164,6 +166,23 @@ def after(loss: Loss, steps: int, log_z: float | None = None) -> Any:
         far = jnp.full((1,), log_z, jnp.float32)
         started = eqx.tree_at(lambda state: state.sampler.log_z, started, far)
     return trainer.advance(started, steps)
+
+
+def test_another_number_of_steps_needs_no_other_program_and_has_its_own_rates() -> None:
+    def trained(total: int, steps: int) -> Any:
+        config = configure("grid", side=3, dynamics="markov", parameters=1_900, steps=total)
+        trainer = make_trainer(config, config.make_environment())
+        return trainer.advance(trainer.init(), steps)[0].sampler
+
+    trained(40, 4)
+    assert compilations(trained, 60, 4) == 0
+    few, more = (jax.tree.leaves(trained(total, 4)) for total in (4, 60))
+    assert not np.array_equal(few[0], more[0])
+    # Optax's own schedule, of a number that is written into the program.
+    ours = OptimiserOptions(steps=7, learning_rate=0.3)._schedule(0.3, None)
+    for step in range(9):
+        expected = float(optax.cosine_decay_schedule(0.3, 7)(step))
+        assert float(ours(step)) == pytest.approx(expected, abs=1e-7)
 
 
 @pytest.mark.long

@@ -56,7 +56,7 @@ def test_it_comes_to_the_terminal_law_of_the_policy() -> None:
 class Descent(OptimiserOptions):
     """Plain descent, whose step shows the scale of a gradient."""
 
-    def for_network(self) -> optax.GradientTransformation:
+    def for_network(self, steps: Any = None) -> optax.GradientTransformation:
         """Without Adam, which forgets the scale."""
         return optax.sgd(self.learning_rate)
 
