@@ -133,14 +133,14 @@ def sample_lines(
     counts = Counter(samples)
     inside = [x for x in counts if x in target]
     names, values = table(features, inside)
-    many = [counts[x] for x in inside]
-    outside = np.zeros(len(samples) - sum(many))
+    times = [counts[x] for x in inside]
+    outside = np.zeros(len(samples) - sum(times))
     exact = exact_lines(features, [(x, p, p) for x, p in target.items()], kind)
     means = {line.name: line for line in exact}
     groups = []
     for name, column in zip(names, values.T, strict=True):
         mean, known = MeanInterval(), means[f"{name}: target"]
-        low = np.concatenate([np.repeat(column, many), outside])
+        low = np.concatenate([np.repeat(column, times), outside])
         mean.add(low, np.concatenate([low[: len(low) - len(outside)], outside + 1]))
         bound = mean.interval(level / len(names))
         gap = abs((bound.low + bound.high) / 2 - float(known.value))  # type: ignore[arg-type]  # a fraction

@@ -261,14 +261,14 @@ def written_out(
     Raises:
         InputError: if a count is no whole number, all are zero, or their sum is above `MOST`.
     """
-    many = [_count(owner, x, count) for x, count in zip(values, counts, strict=True)]
-    if not 0 < (total := sum(many)) <= MOST:
+    numbers = [_count(owner, x, count) for x, count in zip(values, counts, strict=True)]
+    if not 0 < (total := sum(numbers)) <= MOST:
         raise InputError(
             f"{owner}: the counts sum to {total:,}, but must have a sum from 1 to {MOST:,}, which "
             "memory sets: of more, give as many as that, drawn without replacement "
             "(multivariate_hypergeometric of NumPy)"
         )
-    return np.random.default_rng(seed).permutation(np.repeat(np.arange(len(many)), many))
+    return np.random.default_rng(seed).permutation(np.repeat(np.arange(len(numbers)), numbers))
 
 
 def _count(owner: str, x: Hashable, count: Any) -> int:

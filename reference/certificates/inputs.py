@@ -77,8 +77,8 @@ def columns_of(names: Sequence[str], header: bool | None, own: str) -> list[str]
 
 def _names_columns(first: Sequence[str], header: bool | None) -> bool:
     """True if the first line of a file of samples or of a law has the names of its columns."""
-    known = VALUES | BESIDE if len(first) > 1 else VALUES
-    return {*first} <= known if header is None else header
+    names = VALUES | BESIDE if len(first) > 1 else VALUES
+    return {*first} <= names if header is None else header
 
 
 def _tuples(text: str, header: bool | None) -> list[list[str]]:

@@ -136,9 +136,9 @@ def law_of(
         raise InputError("the law is uniform, but over which values? Give --support FILE")
     if isinstance(support, str | Path):
         named, _, rows = _rows(Path(support), header, ("value",))
-        made = ListedLaw.uniform([row[0] for _, row in rows])
-        made.heading = named[0] if named else None
-        return made
+        uniform = ListedLaw.uniform([row[0] for _, row in rows])
+        uniform.heading = named[0] if named else None
+        return uniform
     return ListedLaw.uniform(check_list("the target", "support", support))
 
 

@@ -71,11 +71,11 @@ def write_certificate(
     if scale is not None:
         check_integer("write_certificate", "scale", scale, 1, most=10**1_000)
     table = _Table(forward, rewards, states)
-    made = _claim(relation, value, digits, *table.total_variation(scale))
-    numbers = made.value.numerator, made.value.denominator
+    established = _claim(relation, value, digits, *table.total_variation(scale))
+    numbers = established.value.numerator, established.value.denominator
     fields = len(table.labels), scale, table.total, table.common, relation
     write_rows(path, Header(problem, *fields, *numbers), table.rows())
-    return made
+    return established
 
 
 class _Table:
@@ -91,15 +91,15 @@ class _Table:
         if field is not RATIONAL:
             raise InputError(f"write_certificate: a policy in {field.name}: give one in RATIONAL")
         self.labels = [*map(state_label, dag.labels if states is None else states)]
-        given = check_list("write_certificate", "rewards", rewards)
-        if len(self.labels) != len(dag.labels) or len(given) != len(dag.terminals):
+        values = check_list("write_certificate", "rewards", rewards)
+        if len(self.labels) != len(dag.labels) or len(values) != len(dag.terminals):
             raise InputError(
-                f"write_certificate: {len(self.labels)} states and {len(given)} rewards for a DAG "
+                f"write_certificate: {len(self.labels)} states and {len(values)} rewards for a DAG "
                 f"of {len(dag.labels)} nodes and {len(dag.terminals)} terminals: give one each"
             )
-        RATIONAL.check(given, "write_certificate: reward")
-        self.common = math.lcm(*(reward.denominator for reward in given))
-        numerators = [reward.numerator * (self.common // reward.denominator) for reward in given]
+        RATIONAL.check(values, "write_certificate: reward")
+        self.common = math.lcm(*(reward.denominator for reward in values))
+        numerators = [reward.numerator * (self.common // reward.denominator) for reward in values]
         self.total = sum(numerators)
         if self.total <= 0 or min(numerators) < 0:
             raise InputError("write_certificate: rewards must be >= 0, and one of them positive")

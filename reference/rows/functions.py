@@ -218,7 +218,7 @@ class ForwardRows:
                     exact = dict(zip(row.others, row.exact, strict=True))
                     yield [exact[dag.labels[child]] for child in dag.children[path[-1]]]
 
-        made = exact_sampler(dag, read, max_nodes, is_markovian=self.is_markovian)
+        sampler = exact_sampler(dag, read, max_nodes, is_markovian=self.is_markovian)
         self.ask_again()
         if self.is_markovian:
             for node, other in met_again(self.graph, dag):
@@ -233,7 +233,7 @@ class ForwardRows:
                         "and __hash__ compare all that it reads, or certify a function of the "
                         "history (takes='history')"
                     )
-        return made
+        return sampler
 
     def floats(self) -> str:
         """The floats among the rows, in words; "" where all rows are rational.
@@ -259,13 +259,13 @@ class ForwardRows:
         return rows
 
     def _batch(self, keys: list[Hashable]) -> list[Row]:
-        given = called("the sampler", self._name, self._many, keys) if keys else []
-        if not hasattr(given, "__len__") or len(given) != len(keys) or has_no_order(given):
+        answer = called("the sampler", self._name, self._many, keys) if keys else []
+        if not hasattr(answer, "__len__") or len(answer) != len(keys) or has_no_order(answer):
             raise InputError(
-                f"the policy gives {shown(given)} for {len(keys)} {self.takes}: give one row each, "
-                f"in a sequence in the order of the {self.takes}"
+                f"the policy gives {shown(answer)} for {len(keys)} {self.takes}: give one row "
+                f"each, in a sequence in the order of the {self.takes}"
             )
-        return [self._row(row, key) for row, key in zip(given, keys, strict=True)]
+        return [self._row(row, key) for row, key in zip(answer, keys, strict=True)]
 
     def _row(self, given: Any, key: Any) -> Row:
         children = self.graph.children(key if self.is_markovian else key[-1])
@@ -320,8 +320,8 @@ def _numbers(
 
 def parents_of(problem: Any) -> Callable[[Any], Sequence[Hashable]] | None:
     """The parents of states as the problem itself gives them; None if it does not."""
-    given = getattr(problem, "parents", None)
-    return given if callable(given) else None
+    parents = getattr(problem, "parents", None)
+    return parents if callable(parents) else None
 
 
 class WaysBack:

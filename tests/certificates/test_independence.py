@@ -262,8 +262,8 @@ COUNTS = [
 @pytest.mark.catches(
     "A histogram is written out value by value, and not shuffled.",
     "reference/certificates/independence.py",
-    "np.random.default_rng(seed).permutation(np.repeat(np.arange(len(many)), many))",
-    "np.repeat(np.arange(len(many)), many)",
+    "np.random.default_rng(seed).permutation(np.repeat(np.arange(len(numbers)), numbers))",
+    "np.repeat(np.arange(len(numbers)), numbers)",
     by="refusal",
 )
 @pytest.mark.parametrize("level", [1e-6, 0.01])
