@@ -74,23 +74,16 @@ def certify(
     """
     judge, sampler = _judge_of(what)
     options = {name: value for name, value in options.items() if value is not None}
-    laws = {"law": law, "weights": weights, "log_weights": log_weights}
-    targets = {name: one for name, one in laws.items() if one is not None}
-    if support is not None and not targets:
-        raise InputError("support is given without a law: add law='uniform' (--law uniform)")
-    if problem is not None:
-        targets["problem"] = problem
-    if len(targets) > 1:
-        raise InputError(
-            f"the {' and the '.join(targets)} each give the target: leave one of the two out"
-        )
+    targets: dict[str, Any] = {"law": law, "weights": weights, "log_weights": log_weights}
+    targets = {
+        name: one for name, one in {**targets, "problem": problem}.items() if one is not None
+    }
     _check_read(judge, {**targets, **options})
     for name in ("p_b", "features", "log_prob"):
         if isinstance(spec := options.get(name), str):
             options[name] = load_object(spec, "function", "my_module:name")
-    for name, one in targets.items():
-        is_law = name != "problem"
-        options["problem"] = _law(name, one, support, options.get("header")) if is_law else one
+    if targets or support is not None:
+        options["problem"] = _target(targets, support, options.get("header"))
     made = judge(sampler, **options)
     if isinstance(law, Counter) or isinstance(weights, Counter):
         made = replace(made, notes=[*made.notes, COUNTED])
@@ -157,8 +150,17 @@ def _options_of(judge: Callable[..., Certificate]) -> Sequence[str]:
     return [*names, *LAWS] if "problem" in names else names
 
 
-def _law(name: str, law: Any, support: Any, header: Any) -> ListedLaw:
-    """The law of an argument of that name; raises InputError if it is none."""
+def _target(targets: Mapping[str, Any], support: Any, header: Any) -> Any:
+    """The one target, a problem or a law; raises InputError if there are several, or it is none."""
+    if len(targets) > 1:
+        raise InputError(
+            f"the {' and the '.join(targets)} each give the target: leave one of the two out"
+        )
+    if support is not None and not targets.keys() - {"problem"}:
+        raise InputError("support is given without a law: add law='uniform' (--law uniform)")
+    ((name, law),) = targets.items()
+    if name == "problem":
+        return law
     if callable(law) or (isinstance(law, str) and ":" in law and not Path(law).exists()):
         raise InputError(
             f"{name} is {shown(law)}, but must have a weight for each value: write a file of "
@@ -166,6 +168,4 @@ def _law(name: str, law: Any, support: Any, header: Any) -> ListedLaw:
         )
     if name != "law":
         check_type("certify", name, law, Mapping)
-    if name == "log_weights":
-        return ListedLaw(from_logs(law))
-    return law_of(law, support, header)
+    return ListedLaw(from_logs(law)) if name == "log_weights" else law_of(law, support, header)

@@ -107,19 +107,9 @@ def checked_budget(width: Real, samples: int, seconds: Real) -> Budget:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked about a sampler; raises InputError if an option breaks a rule.
+    """A question about a sampler, in options that `certify_policy` describes, and its budget.
 
-    Attributes:
-        regime: E, Z, S or N; None for the first that is possible.
-        level: the probability with which each bound may fail, at most.
-        seed: the random seed of the draws.
-        budget: the limits at which drawing stops.
-        features: a function from a terminal state to numbers in [0, 1] by name.
-        mode_states: terminal states whose probabilities are reported.
-        certificate: the file of a certificate to write.
-        drawn: receives the number of trajectories drawn so far.
-        tighten: the steps in which `p_B` is learned first.
-        paths: the number of backward paths to each terminal state.
+    Raises InputError if an option breaks a rule.
     """
 
     regime: Regime | None
