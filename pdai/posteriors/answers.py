@@ -15,8 +15,7 @@ from reference.contract.files import sha256
 from reference.contract.text import at_most, small
 from reference.posterior.columns import Levels, Table, check_unmasked, read_table, table_of
 from reference.posterior.dag_floats import Progress
-from reference.posterior.edge_rules import NamedEdge
-from reference.posterior.graph_posterior import GraphPosterior
+from reference.posterior.graph_posterior import GraphPosterior, NamedEdge
 from reference.posterior.network_scores import ChosenScore, Score, choose_score
 from reference.posterior.networks import Network
 from reference.posterior.variables import VariableSelection

@@ -1,6 +1,6 @@
 from .networks import Network as Network
 from .regression_priors import HyperGPrior as HyperGPrior
 from .regression_priors import ZellnerPrior as ZellnerPrior
-from .selections import Selection as Selection
 from .structure import StructureLearning as StructureLearning
+from .variables import Selection as Selection
 from .variables import VariableSelection as VariableSelection

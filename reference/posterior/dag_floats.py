@@ -29,7 +29,7 @@ from reference.posterior.double_double import (
     powers,
     subtract,
 )
-from reference.posterior.dyadic_weights import BITS, LOG_2, dyadic_exponentials
+from reference.posterior.weights import BITS, LOG_2, dyadic_exponentials
 from reference.problems.closed_form import Enclosure
 
 # Takes the share of the work that is done, and a word for it.

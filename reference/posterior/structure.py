@@ -36,7 +36,7 @@ from reference.posterior.network_scores import (
 )
 from reference.posterior.networks import Network, all_ancestors, edge_indicators
 from reference.posterior.random_networks import GraphLaw, random_network
-from reference.posterior.score_tables import integer_weights, relative_scores, score_table
+from reference.posterior.weights import integer_weights, relative_scores, score_table
 from reference.problems.base import Order
 from reference.problems.closed_form import Summed, check_count, seeded
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from random import Random
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,15 +23,35 @@ from reference.posterior.columns import (
     read_table,
     standard_columns,
 )
-from reference.posterior.dyadic_weights import Dyadics, dyadic_exponentials
 from reference.posterior.regression_priors import RegressionPrior, ZellnerPrior, residual_sums
-from reference.posterior.selections import Selection, changed, inclusion_indicators
+from reference.posterior.weights import Dyadics, dyadic_exponentials
 from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded, seeded_arrays
 
 # Above this, 2^p weights take more than a gigabyte.
 MAX_VARIABLES = 22
 
 UNIT_INFORMATION = ZellnerPrior()
+
+
+class Selection(NamedTuple):
+    """A state: whether each variable is chosen; terminal if it is stopped."""
+
+    chosen: tuple[bool, ...]
+    stopped: bool = False
+
+    @property
+    def mask(self) -> int:
+        """The set as a bit mask."""
+        return sum(1 << i for i, here in enumerate(self.chosen) if here)
+
+    def __str__(self) -> str:
+        members = ",".join(str(i) for i, here in enumerate(self.chosen) if here)
+        return f"{{{members}}}" if self.stopped else f"{{{members}}} ..."
+
+
+def inclusion_indicators(state: Selection) -> dict[str, float]:
+    """Indicators of the variables of a set, by number, for `pdai certify --features`."""
+    return {str(i): float(here) for i, here in enumerate(state.chosen)}
 
 
 @dataclass(frozen=True)
@@ -168,11 +188,11 @@ class VariableSelection(Summed):
         """The finished set, and all sets with one more variable."""
         if state.stopped:
             return ()
-        return (Selection(state.chosen, True), *changed(state.chosen, False))
+        return (Selection(state.chosen, True), *_changed(state.chosen, False))
 
     def parents(self, state: Selection) -> tuple[Selection, ...]:
         """The unfinished set, or all sets with one variable less."""
-        return (Selection(state.chosen),) if state.stopped else changed(state.chosen, True)
+        return (Selection(state.chosen),) if state.stopped else _changed(state.chosen, True)
 
     def reward(self, terminal: Selection) -> Fraction:
         """`R(S)`."""
@@ -247,6 +267,15 @@ class VariableSelection(Summed):
     def _exponent_law(self) -> FiniteLaw[int]:
         groups = self._by_exponent.items()
         return FiniteLaw.of({power: int(s[-1]) * Fraction(2) ** power for power, (_, s) in groups})
+
+
+def _changed(chosen: tuple[bool, ...], were: bool) -> tuple[Selection, ...]:
+    """The sets that differ from a set in one variable: one fewer, or one more."""
+    return tuple(
+        Selection((*chosen[:i], not were, *chosen[i + 1 :]))
+        for i, here in enumerate(chosen)
+        if here == were
+    )
 
 
 def _check_size(variables: int) -> int:

@@ -11,7 +11,7 @@ from reference import enumerate_dag, enumerate_rewards
 from reference.certificates.betting import Interval
 from reference.posterior import StructureLearning, VariableSelection
 from reference.posterior.networks import edge_indicators
-from reference.posterior.selections import inclusion_indicators
+from reference.posterior.variables import inclusion_indicators
 from tests.certificates.problems import balanced, uniform
 
 SMALL: tuple[Any, ...] = (StructureLearning.minimal(), VariableSelection.minimal())

@@ -25,13 +25,13 @@ from reference.posterior.best_graphs import best_graph, best_within
 from reference.posterior.columns import standard_columns
 from reference.posterior.dag_floats import DagFloats, sum_error
 from reference.posterior.dag_sums import DagSums
-from reference.posterior.dyadic_weights import dyadic_exponentials, dyadic_weights
 from reference.posterior.graph_posterior import GraphPosterior
 from reference.posterior.network_scores import bdeu_scores, bge_scores
 from reference.posterior.networks import Network, all_ancestors
 from reference.posterior.random_networks import GraphLaw, random_network
 from reference.posterior.regression_priors import residual_sums
-from reference.posterior.selections import Selection
+from reference.posterior.variables import Selection
+from reference.posterior.weights import _dyadic_weights, dyadic_exponentials
 from tests.refusals import refused
 from verify.lib.all_dags import Parents, all_dags, families, is_acyclic, random_weights, weighted
 
@@ -115,7 +115,7 @@ def test_rules_of_edges_condition_the_law_on_the_graphs_that_keep_to_them(tmp_pa
 
 @pytest.mark.catches(
     "One of the required parents of a node suffices.",
-    "reference/posterior/edge_rules.py",
+    "reference/posterior/graph_posterior.py",
     "(masks & needed == needed)",
     "((masks & needed != 0) | (needed == 0))",
 )
@@ -615,7 +615,7 @@ def test_dyadic_weights_are_within_a_unit_whatever_their_size() -> None:
     for log, m, e in zip(logs, *map(np.ndarray.tolist, rounded), strict=True):
         assert 2**23 <= m < 2**24
         assert math.log(m) + e * math.log(2) == pytest.approx(log, abs=2.0**-23)
-    (first, none, last), shift = dyadic_weights(np.array([0.0, -math.inf, -2000.0]))
+    (first, none, last), shift = _dyadic_weights(np.array([0.0, -math.inf, -2000.0]))
     assert none == 0
     assert first == 2**shift
     assert last > 0

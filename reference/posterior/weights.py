@@ -1,7 +1,11 @@
-"""Tables of local log scores: checked, and moved to 0 at a best graph."""
+"""Local log scores as weights: checked, moved to 0 at a best graph, and rounded once.
+
+Everything after is exact, as the rounded weights are integers over powers of two.
+"""
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -9,7 +13,37 @@ import numpy.typing as npt
 from reference.contract.errors import InputError, shown
 from reference.posterior.best_graphs import Floats, best_graph
 from reference.posterior.dag_limits import check_affordable
-from reference.posterior.dyadic_weights import BITS, LOG_2, dyadic_weights
+
+BITS = 24
+LOG_2 = math.log(2)
+
+
+class Dyadics(NamedTuple):
+    """Positive numbers `mantissas 2^exponents`, mantissas from `2^23` on, below `2^24`."""
+
+    mantissas: npt.NDArray[np.int64]
+    exponents: npt.NDArray[np.int64]
+
+
+def dyadic_exponentials(logs: Floats) -> Dyadics:
+    """`exp(log)` of finite nats to 24 bits, with an exponent of any size, so that none is 0."""
+    whole = np.rint(logs / LOG_2)
+    fractions, more = np.frexp(np.exp(logs - whole * LOG_2))
+    mantissas = np.rint(np.ldexp(fractions, BITS)).astype(np.int64)
+    # 1 where a mantissa is rounded up to the next power of two.
+    up = mantissas >> BITS
+    return Dyadics(mantissas >> up, whole.astype(np.int64) + more - BITS + up)
+
+
+def _dyadic_weights(log_weights: Floats) -> tuple[tuple[int, ...], int]:
+    """The rounded exponentials of nats as integers over one power `2^shift`; 0 for -inf."""
+    present = log_weights > -math.inf
+    rounded = dyadic_exponentials(log_weights[present])
+    shift = max(0, -int(rounded.exponents.min()))
+    numerators = [0] * len(log_weights)
+    for place, m, e in zip(np.flatnonzero(present), *map(np.ndarray.tolist, rounded), strict=True):
+        numerators[place] = m << e + shift
+    return tuple(numerators), shift
 
 
 def score_table(owner: str, scores: object) -> Floats:
@@ -55,5 +89,5 @@ def integer_weights(scores: Floats) -> tuple[tuple[tuple[int, ...], ...], tuple[
     """
     spread = scores[scores > -np.inf]
     check_affordable(len(scores), int((spread.max() - spread.min()) / LOG_2) + BITS)
-    weights, shifts = zip(*map(dyadic_weights, scores), strict=True)
+    weights, shifts = zip(*map(_dyadic_weights, scores), strict=True)
     return weights, shifts
