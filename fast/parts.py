@@ -7,11 +7,11 @@ JAX.
 
 import dataclasses
 import importlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from reference.contract.errors import InputError, nearest
+from reference.contract.errors import InputError, build, nearest
 from reference.contract.loading import load_object, name_of
 
 
@@ -184,17 +184,6 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 CHOICES = {"dynamics": DYNAMICS, "loss": LOSSES, "p_b": BACKWARD, "replay": REPLAYS}
 
 
-class Chosen(NamedTuple):
-    """A chosen part, before it has its options: `make` makes it from options by name.
-
-    If it was given as an object, the options of that are the defaults.
-    """
-
-    options: type[Any]
-    make: Callable[..., Any]
-    is_object: bool = False
-
-
 def check_name(part: str, name: str) -> None:
     """Refuses a name that is neither a built-in part nor `module:Name`."""
     kind = CHOICES[part]
@@ -205,30 +194,44 @@ def check_name(part: str, name: str) -> None:
         )
 
 
-def choose(part: str, choice: Any) -> Chosen:
-    """The part that a choice names.
+def make_part(part: str, choice: Any, usual: Mapping[str, Any], options: Mapping[str, Any]) -> Any:
+    """The part that a choice names, with the options that it declares.
 
-    The choice is a built-in name, `module:Name`, a class of options, an instance of one, or a
-    user's class or function that makes the part. Raises InputError if the choice is not one of
-    these.
+    Args:
+        part: the kind of part.
+        choice: a built-in name, `module:Name`, a class of options, an instance of one, which has no
+            other defaults than its own, or a user's class or function that makes the part.
+        usual: defaults by name; some may be of other parts.
+        options: options by name; some may be of other parts.
+
+    Raises:
+        InputError: if the choice is not one of these, or an option breaks a rule.
     """
     kind = CHOICES[part]
     if isinstance(choice, str):
         check_name(part, choice)
         example = "my_module:MyLoss" if part == "loss" else "my_module:Mine"
         choice = kind[choice] if choice in kind else load_object(choice, part, example)
-    base = _imported(kind.base)
+    base, values = _imported(kind.base), {**usual, **options}
     if isinstance(choice, base):
-        return Chosen(type(choice), partial(dataclasses.replace, choice), is_object=True)
+        return with_options(choice, options)
     if isinstance(choice, type) and issubclass(choice, base):
-        return Chosen(choice, choice)
+        return with_options(choice, values)
     if kind.own and callable(choice):
         own: Any = _imported(kind.own)
-        return Chosen(own, partial(own, make=choice))
+        return with_options(own, values, make=choice)
     raise InputError(
         f"{part} is {choice!r}, but must be a {base.__name__}: derive from {base.__module__}."
         f"{base.__name__}"
     )
+
+
+def with_options(part: Any, options: Mapping[str, Any], **fixed: Any) -> Any:
+    """A part, of a class or like another one, with the options by name that it declares."""
+    is_class = isinstance(part, type)
+    kind, make = (part, part) if is_class else (type(part), partial(dataclasses.replace, part))
+    names = option_names(kind) & options.keys()
+    return build(kind, {name: options[name] for name in names}, "", partial(make, **fixed))
 
 
 def option_names(options: type[Any]) -> set[str]:

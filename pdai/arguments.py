@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple, Union
 
 import tyro
 
-from fast.parts import CHOICES, check_name, option_names, options_of
+from fast.parts import CHOICES, check_name, options_of, with_options
 from fast.tasks import TASKS, Task
 from fast.training.compose import (
     FIXED,
@@ -99,9 +99,9 @@ def options_class(chosen: Scanned, first: Mapping[str, Any] = NONE) -> type[Any]
     """
     task = TASKS[chosen.task]
     if not chosen.parts:
-        common = {"task": _usual(task, chosen.names), "common": _common(chosen)}
+        common = {"task": with_options(task, chosen.names), "common": _common(chosen)}
         return _made(task, {**first, **common})
-    groups = {**first, "chosen": _usual(Parts, chosen.names)}
+    groups = {**first, "chosen": with_options(Parts, chosen.names)}
     groups |= {part: _readable(options) for part, options in chosen.parts.items()}
 
     def config(self: Any) -> TrainConfig:
@@ -115,17 +115,11 @@ def options_class(chosen: Scanned, first: Mapping[str, Any] = NONE) -> type[Any]
     return _made(task, groups, {"config": config})
 
 
-def _usual(kind: type[Any], values: Mapping[str, Any]) -> Any:
-    """The options of a class, with these defaults where it has them."""
-    names = option_names(kind) & values.keys()
-    return kind(**{name: values[name] for name in names})
-
-
 def _readable(part: Any) -> Any:
     """The options of a part; a user's class or function has those of any part of its kind."""
     is_own = any(item.name == "make" for item in fields(part))
     base: Any = type(part).__base__
-    return _usual(base, options_of(part)) if is_own else part
+    return with_options(base, options_of(part)) if is_own else part
 
 
 def _made(

@@ -6,7 +6,6 @@ give them without a part: an option belongs to the part that declares it.
 
 from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -14,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 from fast.parts import (
     CHOICES,
     DEFAULTS,
-    Chosen,
-    choose,
+    make_part,
     name_of_part,
     option_names,
     options_of,
     own_part,
+    with_options,
 )
 from fast.training.options import Factors, OptimiserOptions, RunOptions, SamplingOptions
-from reference.contract.errors import InputError, build, nearest, require
+from reference.contract.errors import InputError, nearest, require
 
 if TYPE_CHECKING:
     from fast.balance.loss import Loss
@@ -179,16 +178,15 @@ class TrainConfig:
         """The configuration with other options; a replaced part loses its options."""
         names = {part: self.name_of(part) for part in CHOICES}
         usual = usual_options(type(self.task), {**names, **changes})
-        chosen = {}
+        parts = {}
         for part, before in vars(self).items():
-            chosen[part] = Chosen(type(before), partial(replace, before), is_object=True)
             if part in CHOICES and changes.get(part, before) not in (before, names[part]):
-                other = choose(part, changes[part])
                 kept = {**usual, **options_of(before)}
-                kept = {name: kept[name] for name in option_names(other.options) & kept.keys()}
-                make = other.make if other.is_object else partial(other.make, **kept)
-                chosen[part] = Chosen(other.options, make, is_object=True)
-        return TrainConfig(**_built(chosen, {}, changes))
+                parts[part] = make_part(part, changes[part], kept, changes)
+            else:
+                parts[part] = with_options(before, changes)
+        _refuse_others(changes, parts)
+        return TrainConfig(**parts)
 
     def problem(self) -> Any:
         """The problem of the task."""
@@ -254,25 +252,18 @@ def parts_of(
     """
     usual = {**usual_options(owner, {**usual, **options}), **usual}
     names = {**{part: kind.usual for part, kind in CHOICES.items()}, **usual, **options}
-    chosen = {part: choose(part, names[part]) for part in CHOICES}
-    fixed = {part: Chosen(kind, kind) for part, kind in FIXED.items()}
-    return _built({"task": Chosen(owner, owner), **chosen, **fixed}, usual, options)
-
-
-def _built(
-    chosen: Mapping[str, Chosen], usual: Mapping[str, Any], options: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The chosen parts with their options; refuses options of none of them."""
-    parts, left = {}, options.keys() - CHOICES
-    for part, picked in chosen.items():
-        names = option_names(picked.options)
-        values = options if picked.is_object else {**usual, **options}
-        values = {name: value for name, value in values.items() if name in names}
-        parts[part] = build(picked.options, values, "", picked.make)
-        left -= names
-    for name in left:
-        raise InputError(_misplaced(f"{name} is {options[name]!r}", name, parts))
+    values = {**usual, **options}
+    parts = {"task": with_options(owner, values)}
+    parts |= {part: make_part(part, names[part], usual, options) for part in CHOICES}
+    parts |= {part: with_options(kind, values) for part, kind in FIXED.items()}
+    _refuse_others(options, parts)
     return parts
+
+
+def _refuse_others(options: Mapping[str, Any], parts: Mapping[str, Any]) -> None:
+    """Refuses options of none of the parts."""
+    for name in options.keys() - set(CHOICES).union(*map(options_of, parts.values())):
+        raise InputError(_misplaced(f"{name} is {options[name]!r}", name, parts))
 
 
 def to_json(config: TrainConfig) -> dict[str, Any]:
@@ -312,8 +303,8 @@ def stored_task(options: Mapping[str, Any], folder: Path) -> "Task | None":
     kind = _tasks().get(str(options.get("task")))
     if kind is None or not kind.inputs:
         return None
-    values = {name: options[name] for name in option_names(kind) if name in options}
-    return build(kind, values, str(folder / "config.json")).with_copies(folder)
+    task: Task = with_options(kind, options).with_copies(folder)
+    return task
 
 
 def another_version(source: str | Path) -> InputError:
@@ -346,14 +337,13 @@ def _stored(part: str, data: Any) -> Any:
     """The part that stored options make; raises InputError unless they are exactly its options."""
     values = dict(data) if isinstance(data, dict) else {}
     if part in FIXED:
-        picked = Chosen(FIXED[part], FIXED[part])
+        stored = with_options(FIXED[part], values)
     elif part == "task":
-        owner = _task_class(values.pop(IS, None))
-        picked = Chosen(owner, owner)
+        stored = with_options(_task_class(values.pop(IS, None)), values)
     else:
-        picked = choose(part, values.pop(IS, None))
-    _check_names(values.keys(), option_names(picked.options) - {"out"})
-    return build(picked.options, values, "", picked.make)
+        stored = make_part(part, values.pop(IS, None), NONE, values)
+    _check_names(values.keys(), option_names(type(stored)) - {"out"})
+    return stored
 
 
 def _check_names(names: Set[str], wanted: Set[str]) -> None:

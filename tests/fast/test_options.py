@@ -14,7 +14,7 @@ import pytest
 import fast
 from fast.balance.losses import LogVariance
 from fast.dynamics.cells import GRUOptions
-from fast.parts import CHOICES, choose, option_names
+from fast.parts import CHOICES, option_names
 from fast.tasks import TASKS
 from fast.training.compose import (
     FIXED,
@@ -254,7 +254,7 @@ def test_an_option_of_the_users_own_has_any_name() -> None:
     config = configure("lines", loss=Kindly, kind="wild")
     assert (config.loss, config.name_of("loss")) == (Kindly(kind="wild"), f"{__name__}:Kindly")
     assert config.changed(part=2).loss == Kindly(kind="wild", part=2)
-    assert option_names(choose("loss", Kindly()).options) == {"kind", "part", "penalty"}
+    assert option_names(Kindly) == {"kind", "part", "penalty"}
 
 
 def test_tasks_can_be_taken_to_other_processes() -> None:
