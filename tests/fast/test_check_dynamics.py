@@ -95,59 +95,41 @@ class RecallsAnother(WithHead[Any]):
         return output, tuple(each / 2 for each in activations)
 
 
+def one_at_a_time(self: Any, latent: Any, projected: Any) -> Any:
+    """As cells for one sample do."""
+    return GRU.update(self, latent.reshape(self.output), projected)
+
+
+def trembles(_: Any, latent: Any) -> Any:
+    """A guard against zero that is no smaller than the numbers that it guards, in float32."""
+    return latent + 1e5 * float(jnp.finfo(latent.dtype).eps)
+
+
 test_control_a_broken_network_is_refused = refuses(
     lambda network: check_dynamics(network, ENVIRONMENT),
-    (
-        broken("LateByOne", unroll=late_by_one),
-        r"unroll\(\) differs from read\(\) after initial\(\) and advance\(\)",
-    ),
+    (broken("LateByOne", unroll=late_by_one),
+     r"unroll\(\) differs from read\(\) after initial\(\) and advance\(\)"),
     (broken("Peeks", unroll=peeks), r"unroll\(\) differs from read\(\)"),
-    (
-        broken("SaysMarkovian", is_markovian=property(lambda _: True)),
-        "is_markovian is True, but it has a latent",
-    ),
+    (broken("SaysMarkovian", is_markovian=property(lambda _: True)),
+     "is_markovian is True, but it has a latent"),
     (RemembersInUnroll(FEATURES), "is_markovian is True, but two histories"),
-    (
-        # As batch normalisation does in training.
-        broken("Centred", visible=lambda _, latent: latent - latent.mean(0)),
-        "Centred: the outputs of a history depend on the others of its batch",
-    ),
-    (
-        # As cells for one sample do.
-        broken(
-            "OneAtATime",
-            update=lambda self, latent, projected: GRU.update(
-                self, latent.reshape(self.output), projected
-            ),
-        ),
-        r"OneAtATime, with 1 batch axes: advance\(\) raises",
-    ),
-    (
-        broken("OnlyBatches", initial=lambda self, batch=(): GRU.initial(self, batch or (1,))),
-        r"with 0 batch axes: read\(\) .* but must give an array .*\(4,\)",
-    ),
-    (
-        # A root of zero, whose derivative is infinite.
-        broken("Roots", visible=lambda _, latent: jnp.sqrt(jnp.abs(latent))),
-        "has an entry that is not finite",
-    ),
-    (
-        # A guard against zero that is no smaller than the numbers that it guards, in float32.
-        broken(
-            "Trembles", visible=lambda _, latent: latent + 1e5 * float(jnp.finfo(latent.dtype).eps)
-        ),
-        "differs from itself in float32",
-    ),
-    (
-        broken("Short", visible=lambda _, latent: latent[..., 1:]),
-        r"gives float32 numbers of the shape \(3,\), but must .* \(4,\)",
-    ),
-    (
-        RecallsAnother(GRU(FEATURES, 4, key=KEY), Perceptron([4, 5, 3], key=KEY)),
-        r"unroll\(\) differs from recall\(\) of record\(\)",
-    ),
+    # As batch normalisation does in training.
+    (broken("Centred", visible=lambda _, latent: latent - latent.mean(0)),
+     "Centred: the outputs of a history depend on the others of its batch"),
+    (broken("OneAtATime", update=one_at_a_time),
+     r"OneAtATime, with 1 batch axes: advance\(\) raises"),
+    (broken("OnlyBatches", initial=lambda self, batch=(): GRU.initial(self, batch or (1,))),
+     r"with 0 batch axes: read\(\) .* but must give an array .*\(4,\)"),
+    # A root of zero, whose derivative is infinite.
+    (broken("Roots", visible=lambda _, latent: jnp.sqrt(jnp.abs(latent))),
+     "has an entry that is not finite"),
+    (broken("Trembles", visible=trembles), "differs from itself in float32"),
+    (broken("Short", visible=lambda _, latent: latent[..., 1:]),
+     r"gives float32 numbers of the shape \(3,\), but must .* \(4,\)"),
+    (RecallsAnother(GRU(FEATURES, 4, key=KEY), Perceptron([4, 5, 3], key=KEY)),
+     r"unroll\(\) differs from recall\(\) of record\(\)"),
     marks=[pytest.mark.long],
-)
+)  # fmt: skip
 
 
 def test_control_a_network_that_looks_ahead_is_refused() -> None:

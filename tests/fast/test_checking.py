@@ -24,7 +24,7 @@ from fast.environments import (
 )
 from reference.contract.errors import InputError
 from reference.problems import Grid, Lines
-from tests.refusals import refuses
+from tests.refusals import refused, refuses
 
 PROBLEM = Lines.laplaces(5, 2, seed=1)
 
@@ -90,6 +90,9 @@ def test_states_that_look_alike_are_counted_and_allowed() -> None:
 
 
 USUAL = LinesEnvironment
+LEGAL = "must give a backward action that is legal"
+REDONE = "redo.. must give the action that undo"
+GRADED = "is_graded is True, but not every trajectory has 6 steps"
 CALLS: list[int] = []
 
 
@@ -109,79 +112,48 @@ def steps_in_floats(self: Any, state: Any, action: Any) -> Any:
     return following._replace(position=following.position * 1.0)
 
 
+def forbids(self: Any, x: Any) -> Any:
+    """Forbids an action where a trajectory has ended."""
+    return USUAL.mask(self, x) & ~(x.stopped & (jnp.arange(self.actions) == 1))
+
+
+def as_int64(self: Any, label: str) -> Any:
+    return USUAL.encode(self, label)._replace(position=np.int64(label[1:]))
+
+
 test_control_a_broken_rule_is_named = refuses(
-    lambda methods: check_environment(PROBLEM, broken(**methods)),
-    (
-        {"mask": lambda self, x: USUAL.mask(self, x) & (x.position != 3)},
-        "no action of the environment leads from 'p3'",
-    ),
-    (
-        {
-            "mask": lambda self, x: (
-                USUAL.mask(self, x) & ~(x.stopped & (jnp.arange(self.actions) == 1))
-            )
-        },
-        "mask.. must allow .* not at 'q0', action 1",
-    ),
-    ({"step": goes_on}, "step.. must stay .* not at 'q0', action 1"),
-    (
-        {"undo": lambda self, x, action: action - 1},
-        "undo.. must give a backward action that is legal",
-    ),
-    (
-        {"undo": lambda self, x, action: jnp.where(action == 0, 1, action)},
-        "undo.. must give a backward action that is legal",
-    ),
-    (
-        {"backward_step": lambda self, x, parent: USUAL.backward_step(self, x, 2 * parent)},
-        "backward_step.. must go back to the parent",
-    ),
-    (
-        {"redo": lambda self, x, parent: jnp.maximum(parent, 1)},
-        "redo.. must give the action that undo",
-    ),
-    (
-        {"observe": lambda self, x: 1 / (4 - x.position[None].astype(jnp.float32))},
-        "observe.. must give finite .* at 'p4', feature 0",
-    ),
-    ({"observe": remembers}, "a step of the program is .*, and asked again"),
-    (
-        {
-            "encode": lambda self, label: USUAL.encode(self, label)._replace(
-                position=np.int64(label[1:])
-            )
-        },
-        r"encode\('p0'\) gives .*int64",
-    ),
-    ({"decode": lambda self, x: f"p{int(x.position)}"}, "'q0', encoded and decoded, is 'p0'"),
-    ({"step": steps_in_floats}, "step.. gives .*float32"),
-    (
-        {"mask": lambda self, x: USUAL.mask(self, x) if x.stopped else jnp.ones(3, bool)},
-        "mask.. raises TypeError, it reads a traced array",
-    ),
-    (
-        {"mask": lambda self, x: USUAL.mask(self, x).astype(jnp.float32)},
-        r"mask.. gives float32\[3\], but must give an array of shape \(3,\)",
-    ),
-    (
-        {"observe": lambda self, x: USUAL.observe(self, x)[None]},
-        r"observe.. gives float32\[1, 6\], but must give a vector",
-    ),
-    ({"undo": lambda self, x, action: None}, "undo.. gives None"),
-    (
-        {"__annotations__": {"name": str}, "name": "lines"},
-        "a field holds 'lines', which is no array",
-    ),
-    ({"is_graded": True}, "is_graded is True, but not every trajectory has 6 steps"),
-    (
-        {"random_terminal": lambda self, key: self.initial()},
-        "random_terminal.. gives 'p0', which is no terminal state",
-    ),
-    (
-        {"random_terminal": lambda self, key: self.step(self.initial(), jnp.int32(0))},
-        "random_terminal.. never gives 'q1' in 4,096 draws",
-    ),
-)
+    lambda name, method: check_environment(PROBLEM, broken(**{name: method})),
+    ("mask", lambda self, x: USUAL.mask(self, x) & (x.position != 3), "no action .* from 'p3'"),
+    ("mask", forbids, "mask.. must allow .* not at 'q0', action 1"),
+    ("step", goes_on, "step.. must stay .* not at 'q0', action 1"),
+    ("undo", lambda self, x, action: action - 1, f"undo.. {LEGAL}"),
+    ("undo", lambda self, x, action: jnp.where(action == 0, 1, action), f"undo.. {LEGAL}"),
+    ("backward_step", lambda self, x, parent: USUAL.backward_step(self, x, 2 * parent),
+     "backward_step.. must go back to the parent"),
+    ("redo", lambda self, x, parent: jnp.maximum(parent, 1), REDONE),
+    ("observe", lambda self, x: 1 / (4 - x.position[None].astype(jnp.float32)),
+     "observe.. must give finite .* at 'p4', feature 0"),
+    ("observe", remembers, "a step of the program is .*, and asked again"),
+    ("encode", as_int64, r"encode\('p0'\) gives .*int64"),
+    ("decode", lambda self, x: f"p{int(x.position)}", "'q0', encoded and decoded, is 'p0'"),
+    ("step", steps_in_floats, "step.. gives .*float32"),
+    ("mask", lambda self, x: USUAL.mask(self, x) if x.stopped else jnp.ones(3, bool),
+     "mask.. raises TypeError, it reads a traced array"),
+    ("mask", lambda self, x: USUAL.mask(self, x).astype(jnp.float32),
+     r"mask.. gives float32\[3\], but must give an array of shape \(3,\)"),
+    ("observe", lambda self, x: USUAL.observe(self, x)[None],
+     r"observe.. gives float32\[1, 6\], but must give a vector"),
+    ("undo", lambda self, x, action: None, "undo.. gives None"),
+    ("is_graded", True, GRADED),
+    ("random_terminal", lambda self, key: self.initial(), "gives 'p0', which is no terminal state"),
+    ("random_terminal", lambda self, key: self.step(self.initial(), jnp.int32(0)),
+     "random_terminal.. never gives 'q1' in 4,096 draws"),
+)  # fmt: skip
+
+
+def test_control_a_field_that_is_no_array_is_named() -> None:
+    named = broken(__annotations__={"name": str}, name="lines")
+    refused("a field holds 'lines', which is no array", check_environment, PROBLEM, named)
 
 
 test_control_a_wrong_number_is_named = refuses(
@@ -214,41 +186,27 @@ def test_along_trajectories_an_environment_that_breaks_no_rule_passes() -> None:
         check_trajectories(problem, make_environment(PROBLEM))
 
 
+def may_leave(at: Any) -> dict[str, Any]:
+    """Backward actions that are allowed too often."""
+    return {"parent_mask": lambda self, x: USUAL.parent_mask(self, x) | at(x.position)}
+
+
 test_control_along_trajectories_a_broken_rule_is_named = refuses(
-    lambda methods, fields, problem: check_trajectories(
+    lambda methods, fields, problem=None: check_trajectories(
         problem, dataclasses.replace(broken(**methods), **fields)
     ),
-    ({}, {"horizon": 3}, None, "horizon is 3, but a random trajectory has not ended"),
-    ({"is_graded": True}, {}, None, "is_graded is True, but not every trajectory has 6 steps"),
-    ({"decode": lambda self, x: f"p{int(x.position)}"}, {}, None, "a state, decoded and encoded"),
-    ({"decode": lambda self, x: f"p{5 - x.position}"}, {}, None, "'p5', encoded and decoded"),
-    (
-        {"parent_mask": lambda self, x: USUAL.parent_mask(self, x) | (x.position == 0)},
-        {},
-        None,
-        "parent_mask.. must be False at the initial state",
-    ),
-    (
-        {"undo": lambda self, x, action: action - 1},
-        {},
-        None,
-        "undo.. must give a backward action that is legal",
-    ),
-    (
-        {"redo": lambda self, x, parent: jnp.maximum(parent, 1)},
-        {},
-        None,
-        "redo.. must give the action that undo",
-    ),
-    (
-        {"parent_mask": lambda self, x: USUAL.parent_mask(self, x) | (x.position > 0)},
-        {},
-        None,
-        r"allows the backward action \d at .*, but the action that redo.. gives does not lead",
-    ),
-    (DOUBLED, {"actions": 6, "parents": 6}, None, "lists the child 'q0' twice"),
+    ({}, {"horizon": 3}, "horizon is 3, but a random trajectory has not ended"),
+    ({"is_graded": True}, {}, GRADED),
+    ({"decode": lambda self, x: f"p{int(x.position)}"}, {}, "a state, decoded and encoded"),
+    ({"decode": lambda self, x: f"p{5 - x.position}"}, {}, "'p5', encoded and decoded"),
+    (may_leave(lambda at: at == 0), {}, "parent_mask.. must be False at the initial state"),
+    ({"undo": lambda self, x, action: action - 1}, {}, f"undo.. {LEGAL}"),
+    ({"redo": lambda self, x, parent: jnp.maximum(parent, 1)}, {}, REDONE),
+    (may_leave(lambda at: at > 0), {},
+     r"allows the backward action \d at .*, but the action that redo.. gives does not lead"),
+    (DOUBLED, {"actions": 6, "parents": 6}, "lists the child 'q0' twice"),
     ({}, {}, Lines.laplaces(5, 3, seed=1), r"leads from 'p0' to \['q0', 'p1', 'p2'\], and the"),
-)
+)  # fmt: skip
 
 
 def test_environments_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -131,54 +131,32 @@ def loss_of(of_ratios: Any) -> RatioLoss:
     return loss
 
 
-def network_with(mistake: str) -> type[Wrong]:
-    return type("Mistaken", (Wrong,), {"mistake": mistake})
-
-
 HERE = r"test_outside.py, line"
-MISTAKES: list[tuple[str, Any, str]] = [
-    (
-        "dynamics",
-        network_with("a counter"),
-        r"a step of the program is .*, and asked again .* must have the same answer",
-    ),
-    ("dynamics", network_with("NumPy's numbers"), "a step of the program is .*, and asked again"),
-    (
-        "dynamics",
-        network_with("dropout"),
-        rf"read\(\) raises RuntimeError, Dropout requires a key .*{HERE}",
-    ),
-    (
-        "dynamics",
-        network_with("an if"),
-        rf"read\(\) raises TypeError, it reads a traced array.*{HERE}",
-    ),
-    (
-        "dynamics",
-        network_with("its shape"),
-        rf"read\(\) \(.*{HERE} .*\) gives .* must give an array",
-    ),
-    ("dynamics", network_with("a closure"), "an array that __init__ made and that is no field"),
-    ("dynamics", network_with("a set"), r"has .more = .1., which is no array of numbers"),
-    ("dynamics", network_with("a key"), r"has .more = .*key.* which is no array of numbers"),
-    *(
-        ("loss", loss_of(of_ratios), "Mine: of_ratios.*" + why)
-        for of_ratios, why in (
-            (
-                lambda self, f, key: f[:2],
-                r"gives float.* numbers of the shape \(2,\), but must give one",
-            ),
-            (lambda self, f, key: 3, HERE + " .* gives 3, a int, but must give one number"),
-            (lambda self, f, key: 0.5, "gives 0.5, a float"),
-            (lambda self, f, key: None, "gives None, a NoneType"),
-            (lambda self, f, key: (f.mean(), 0), "a tuple, but must give one number"),
-            (lambda self, f, key: 1j * f.var(), "gives complex"),
-            (lambda self, f, key: np.var(np.asarray(f)), f"reads a traced array.*{HERE}"),
-            (lambda self, f, key: f.var() if f.mean() > 0 else 0, "reads a traced array.*outside"),
-            (lambda self, f: f.var(), "raises TypeError, .* takes 2 positional arguments"),
-            (lambda self, f, key: {}["a"], f"raises KeyError, 'a' .*{HERE}"),
-        )
-    ),
+NETWORKS = {
+    "a counter": r"a step of the program is .*, and asked again .* must have the same answer",
+    "NumPy's numbers": "a step of the program is .*, and asked again",
+    "dropout": rf"read\(\) raises RuntimeError, Dropout requires a key .*{HERE}",
+    "an if": rf"read\(\) raises TypeError, it reads a traced array.*{HERE}",
+    "its shape": rf"read\(\) \(.*{HERE} .*\) gives .* must give an array",
+    "a closure": "an array that __init__ made and that is no field",
+    "a set": r"has .more = .1., which is no array of numbers",
+    "a key": r"has .more = .*key.* which is no array of numbers",
+}
+LOSSES: list[tuple[Any, str]] = [
+    (lambda self, f, key: f[:2], r"gives float.* numbers of the shape \(2,\), but must give one"),
+    (lambda self, f, key: 3, HERE + " .* gives 3, a int, but must give one number"),
+    (lambda self, f, key: 0.5, "gives 0.5, a float"),
+    (lambda self, f, key: None, "gives None, a NoneType"),
+    (lambda self, f, key: (f.mean(), 0), "a tuple, but must give one number"),
+    (lambda self, f, key: 1j * f.var(), "gives complex"),
+    (lambda self, f, key: np.var(np.asarray(f)), f"reads a traced array.*{HERE}"),
+    (lambda self, f, key: f.var() if f.mean() > 0 else 0, "reads a traced array.*outside"),
+    (lambda self, f: f.var(), "raises TypeError, .* takes 2 positional arguments"),
+    (lambda self, f, key: {}["a"], f"raises KeyError, 'a' .*{HERE}"),
+]
+MISTAKES = [
+    *(("dynamics", type("Mistaken", (Wrong,), {"mistake": x}), why) for x, why in NETWORKS.items()),
+    *(("loss", loss_of(of_ratios), "Mine: of_ratios.*" + why) for of_ratios, why in LOSSES),
 ]
 
 
