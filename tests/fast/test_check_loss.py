@@ -1,6 +1,7 @@
 """The check of losses, on ones that learn the right law and on ones that do not."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from types import SimpleNamespace
@@ -78,6 +79,13 @@ def test_our_losses_learn_the_right_law(name: str) -> None:
     assert report.verdict.endswith(f" learns the right law on the {report.instances} graphs tried")
 
 
+def written(name: str, terms: Callable[[Steps, Any, Any], Any]) -> TrajectoryLoss:
+    """A loss with a learned log Z: the mean of these terms."""
+    members = {"learns_log_z": True, "value": lambda _, *of: jnp.mean(terms(*of))}
+    loss: TrajectoryLoss = dataclass(frozen=True)(type(name, (TrajectoryLoss,), members))()
+    return loss
+
+
 @dataclass(frozen=True)
 class EqualLengths(TrajectoryLoss):
     """Contrastive balance as printed: only trajectories of equal length are compared (col:cb)."""
@@ -106,20 +114,16 @@ def test_control_pairs_of_equal_length_lie_about_two_lengths() -> None:
     assert report.verdict == "EqualLengths learns a WRONG law"
 
 
-@dataclass(frozen=True)
-class ForgetsPb(TrajectoryLoss):
-    """Trajectory balance without `p_B`: terminals count once for every way to them."""
-
-    learns_log_z = True
-
-    def value(self, steps: Steps, log_z: Any, key: Any) -> Any:
-        return jnp.mean((log_z + steps.log_p_f.sum(-1) - steps.log_reward) ** 2)
+# Trajectory balance without `p_B`: terminals count once for every way to them.
+FORGETS_P_B = written(
+    "ForgetsPb", lambda steps, log_z, key: (log_z + steps.log_p_f.sum(-1) - steps.log_reward) ** 2
+)
 
 
 @pytest.mark.long
 def test_control_a_loss_without_p_b_is_wrong_where_there_are_several_ways() -> None:
     triangle = make_instance("triangle", TRIANGLE)
-    report = check(ForgetsPb(), instances=(make_instance("tree", TREE), triangle))
+    report = check(FORGETS_P_B, instances=(make_instance("tree", TREE), triangle))
     assert report.spurious_minima.keys() == {"triangle"}
     assert not report.is_balanced
     counterexample = certain(report)
@@ -128,23 +132,20 @@ def test_control_a_loss_without_p_b_is_wrong_where_there_are_several_ways() -> N
     assert counterexample.target == {"x": Fraction(1, 3), "y": Fraction(2, 3)}
 
 
-@dataclass(frozen=True)
-class Clips(TrajectoryLoss):
-    """Trajectory balance with `log R` between two bounds, as of a reward with a floor."""
-
-    learns_log_z = True
-
-    def value(self, steps: Steps, log_z: Any, key: Any) -> Any:
-        return jnp.mean((log_z + log_path_ratio(steps) - steps.log_reward.clip(-20, 80)) ** 2)
+# Trajectory balance with `log R` between two bounds, as of a reward with a floor.
+CLIPS = written(
+    "Clips",
+    lambda steps, log_z, key: (log_z + log_path_ratio(steps) - steps.log_reward.clip(-20, 80)) ** 2,
+)
 
 
 @pytest.mark.long
 def test_control_a_loss_that_clips_extreme_rewards_is_seen() -> None:
-    report = check_loss(Clips(), starts=2, seconds=0)
+    report = check_loss(CLIPS, starts=2, seconds=0)
     assert (report.reached, report.spurious_minima) == (2, {})
     assert report.faults == ["is not at a minimum where the law is right"]
     # One of six graphs, or of ten.
-    thorough = check_loss(Clips(), starts=2, seconds=0, thorough=True)
+    thorough = check_loss(CLIPS, starts=2, seconds=0, thorough=True)
     assert (report.left_out, thorough.left_out) == (5, 9)
 
 
@@ -208,15 +209,10 @@ def test_control_a_gradient_that_training_gets_wrong_is_seen(
     assert report.faults == ["is trained by a WRONG gradient"]
 
 
-@dataclass(frozen=True)
-class NotANumber(TrajectoryLoss):
+def not_a_number(steps: Steps, log_z: Any, key: Any) -> Any:
     """Trajectory balance that is no number where residuals are zero."""
-
-    learns_log_z = True
-
-    def value(self, steps: Steps, log_z: Any, key: Any) -> Any:
-        squares = (log_z + log_ratio(steps)) ** 2
-        return jnp.mean(jnp.where(squares > 1e-20, squares, jnp.nan))
+    squares = (log_z + log_ratio(steps)) ** 2
+    return jnp.where(squares > 1e-20, squares, jnp.nan)
 
 
 @pytest.mark.catches(
@@ -226,7 +222,7 @@ class NotANumber(TrajectoryLoss):
     "float(max((value for value in values if value == value), default=0.0))",
 )
 def test_control_a_loss_that_is_no_number_at_balance_is_not_zero_there() -> None:
-    report = check(NotANumber(), instances=FEW[:1], starts=1)
+    report = check(written("NotANumber", not_a_number), instances=FEW[:1], starts=1)
     assert report.balanced_loss == math.inf
     assert report.faults[0] == "is not at a minimum where the law is right"
 
@@ -392,19 +388,16 @@ def test_a_loss_that_no_search_brings_to_its_end_is_not_called_wrong() -> None:
     assert report.rows()["learns the right law"] == "not known"
 
 
-@dataclass(frozen=True)
-class HalfOfPb(TrajectoryLoss):
-    """Trajectory balance with the root of `p_B`: the least loss is at irrational rows."""
-
-    learns_log_z = True
-
-    def value(self, steps: Steps, log_z: Any, key: Any) -> Any:
-        return jnp.mean((log_z + log_ratio(steps) + 0.5 * steps.log_p_b.sum(1)) ** 2)
+# Trajectory balance with the root of `p_B`: the least loss is at irrational rows.
+HALF_OF_P_B = written(
+    "HalfOfPb",
+    lambda steps, log_z, key: (log_z + log_ratio(steps) + 0.5 * steps.log_p_b.sum(1)) ** 2,
+)
 
 
 @pytest.mark.long
 def test_a_counterexample_has_small_denominators_where_its_minimum_has_none() -> None:
-    report = check(HalfOfPb(), instances=FEW[1:2])
+    report = check(HALF_OF_P_B, instances=FEW[1:2])
     counterexample = report.counterexample
     assert counterexample is not None
     assert all(share.denominator <= 10 for row in counterexample.p_f.values() for share in row)
@@ -412,15 +405,10 @@ def test_a_counterexample_has_small_denominators_where_its_minimum_has_none() ->
     assert counterexample.distance > Fraction(1, 50)
 
 
-@dataclass(frozen=True)
-class Noisy(TrajectoryLoss):
+def noisy(steps: Steps, log_z: Any, key: Any) -> Any:
     """Trajectory balance of trajectories chosen at random."""
-
-    learns_log_z = True
-
-    def value(self, steps: Steps, log_z: Any, key: Any) -> Any:
-        chosen = 0.1 + jax.random.uniform(key, steps.log_reward.shape)
-        return jnp.mean(chosen * (log_z + log_ratio(steps)) ** 2)
+    chosen = 0.1 + jax.random.uniform(key, steps.log_reward.shape)
+    return chosen * (log_z + log_ratio(steps)) ** 2
 
 
 @pytest.mark.long
@@ -434,10 +422,10 @@ class Noisy(TrajectoryLoss):
         (TrajectoryBalance(), {"backward": "learned"}),
         (DetailedBalance(), {"backward": "learned"}),
         # A loss may draw random numbers.
-        (Noisy(), {}),
+        (written("Noisy", noisy), {}),
         # Controls: on one length alone, and on a tree, nothing is wrong with these.
         (EqualLengths(), {"instances": (make_instance("crossing", CROSSING),)}),
-        (ForgetsPb(), {"instances": (make_instance("tree", TREE),)}),
+        (FORGETS_P_B, {"instances": (make_instance("tree", TREE),)}),
     ],
     ids=str,
 )
