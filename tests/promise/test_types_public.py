@@ -116,7 +116,7 @@ def test_what_is_no_row_of_the_children_is_refused(
     rows = {state: [kind(float(p)) for p in row] for state, row in world.policy.items()}
     with pytest.raises(InputError):
         certified(world, NO_ROW[name], rows, takes, "probabilities")
-    words = [("statez", "logits"), ("State", "probabilities"), ("state", "Logits"), ("state", None)]
+    words = [("statez", "logits"), ("State", "probabilities"), ("state", "Logits"), ("state", 1)]
     for one, other in words:
         with pytest.raises(InputError):
             pdai.certify(world.sampler, world.problem(), takes=one, gives=other)
