@@ -227,7 +227,13 @@ def make_part(part: str, choice: Any, usual: Mapping[str, Any], options: Mapping
 
 
 def with_options(part: Any, options: Mapping[str, Any], **fixed: Any) -> Any:
-    """A part, of a class or like another one, with the options by name that it declares."""
+    """A part, of a class or like another one, with the options by name that it declares.
+
+    Args:
+        part: the class, or a part whose other options are kept.
+        options: options by name; some may be of other parts.
+        fixed: the user's class or function, as `make`, of a part that is made by one.
+    """
     is_class = isinstance(part, type)
     kind, make = (part, part) if is_class else (type(part), partial(dataclasses.replace, part))
     names = option_names(kind) & options.keys()

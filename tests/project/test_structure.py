@@ -123,7 +123,7 @@ def test_control_docstrings_and_blanks_are_not_counted() -> None:
 
 
 # Public functions whose arguments are not described; the numbers only fall.
-UNDESCRIBED = {"reference": 32, "fast": 32, "pdai": 13}
+UNDESCRIBED = {"reference": 32, "fast": 0, "pdai": 0}
 
 
 def public(tree: ast.Module) -> dict[str, ast.FunctionDef]:
