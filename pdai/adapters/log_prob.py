@@ -101,14 +101,8 @@ class LogProb:
         return [number_or_infinite(log, Of("log_prob", x)) for log, x in pairs]
 
 
-def sampler(of: Any, encode: Callable[[Any], Any] | None = None) -> LogProb:
-    """A sampler with `log_prob`, to be certified: `pdai.certify(sampler(module, encode), problem)`.
-
-    Args:
-        of: an object with `log_prob`, such as a `torch.nn.Module`, or a function.
-        encode: a function from a list of states to the argument of `log_prob`.
-    """
-    return LogProb(of, encode)
+# As adapters of other libraries call what they give to `pdai.certify`.
+sampler = LogProb
 
 
 def _tensor(states: Sequence[Hashable]) -> Any:
