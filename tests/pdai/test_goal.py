@@ -20,7 +20,7 @@ from tests.command_lines import answer
 from tests.refusals import refused, refuses
 
 TINY = {"steps": 200, "parameters": 4_000, "batch": 16, "evaluations": 1}
-CONFIG = configure("grid", side=4, tv=0.004, **TINY)
+CONFIG = configure("grid", side=4, tv=0.002, **TINY)
 
 
 def record(number: int, start: int, high: float, **options: Any) -> dict[str, Any]:
@@ -37,11 +37,11 @@ def test_rounds_go_on_until_tv_is_certified_and_the_log_says_how(tmp_path: Path)
     rounds = json.loads((tmp_path / "goal" / LOG).read_text())["rounds"]
     assert goal.reached
     assert goal.rounds == rounds
-    assert rounds[-1]["high"] <= 0.004 < min([1.0, *(one["high"] for one in rounds[:-1])])
+    assert rounds[-1]["high"] <= 0.002 < min([1.0, *(one["high"] for one in rounds[:-1])])
     assert len(rounds) > 1
     assert [one["steps"] for one in rounds[:3]] == [100, 200, 600]
     assert goal.run.folder == tmp_path / "goal" / f"round-{len(rounds)}"
-    assert float(pdai.certify(goal.run).interval.high) <= 0.004
+    assert float(pdai.certify(goal.run).interval.high) <= 0.002
 
     # A log without its last round, as after a kill: that round is read, certified, and as before.
     log = {"config": to_json(CONFIG), "rounds": rounds[:-1]}
