@@ -154,7 +154,7 @@ def test_control_a_run_that_is_not_edited_is_read(run: Path) -> None:
     "if digest != _seal(header, payload):",
     "if not digest:",
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(edit=edits)
 @example(edit=("checkpoint.eqx", "a bit", 5_000))
 @example(edit=("config.json", "of another run", 0))

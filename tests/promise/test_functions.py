@@ -172,7 +172,7 @@ def tosses(read: Callable[[Counted], int], steps: int) -> Any:
     return Tosses
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 @given(place=st.integers(0, 5), steps=st.integers(6, 20))
 def test_a_reward_that_reads_what_equality_leaves_out_is_refused(place: int, steps: int) -> None:
     """Two orders of the children gave 0.874 and 0.702, both exact."""
