@@ -21,7 +21,7 @@ def best_within(row: Values) -> Values:
     return best
 
 
-def best_completions(
+def _best_completions(
     best: Sequence[Values], times: np.ufunc = np.add, one: Any = 0.0
 ) -> tuple[Values, Ints]:
     """The largest log weight of a DAG on each set of nodes, by bit mask, and its last node.
@@ -63,13 +63,15 @@ def best_graph(
 ) -> Weighted:
     """A graph of the largest weight; among equal ones, always the same.
 
-    `logs` has for each node the log weight of each family, nats, by the bit mask of the parents;
-    -inf where there is no such family. Integers, as objects, are compared exactly. `best` is
-    `best_within` of each, if it is at hand. For weights instead of their logarithms, `times` is
-    `np.multiply`, and `one` the empty product.
+    Args:
+        logs: for each node the log weight of each family, nats, by the bit mask of the parents;
+            -inf where there is no such family. Integers, as objects, are compared exactly.
+        best: `best_within` of each, if it is at hand.
+        times: `np.multiply` for weights in place of their logarithms.
+        one: the empty product, or sum.
     """
     within = [best_within(row) for row in logs] if best is None else best
-    most, sinks = best_completions(within, times, one)
+    most, sinks = _best_completions(within, times, one)
     parents, left = [0] * len(logs), len(most) - 1
     masks = np.arange(len(most))
     while left and most[-1] > -np.inf:

@@ -379,9 +379,16 @@ def read_table(path: Path) -> Table:
 def table_of(
     source: str, head: Sequence[str], cells: Sequence[Sequence[str]], digest: str
 ) -> Table:
-    """The table of names, which count as the first line, and rows of text, with their source.
+    """The table of names, which count as the first line, and rows of text.
 
-    Raises InputError if names are empty or repeated, rows of unequal length, or a value is missing.
+    Args:
+        source: the file, as messages name it.
+        head: the names of the columns.
+        cells: the rows.
+        digest: the SHA-256 digest of the file.
+
+    Raises:
+        InputError: if names are empty or repeated, rows of unequal length, or a value is missing.
     """
     names = tuple(normalize("NFC", name.strip(AROUND)) for name in head)
     if len(set(names)) < len(names) or "" in names or not all(map(str.isprintable, names)):
@@ -418,8 +425,15 @@ def levels(
 ) -> Ints:
     """Data as categories, numbered from 0 in the order of their values, column by column.
 
-    Declared levels that no row has come first, so that the largest number counts all. Raises
-    InputError for a single category, a missing value, or a number written in two ways.
+    Args:
+        owner: the name that messages use.
+        data: the values, shape (N, n), as text or numbers.
+        names: the names of the columns.
+        declared: levels by column; those that no row has come first, so that the largest number
+            counts all.
+
+    Raises:
+        InputError: for a single category, a missing value, or a number written in two ways.
     """
     values: npt.NDArray[Any] = np.asarray(data)
     if values.dtype.kind in "OSU":
@@ -428,7 +442,13 @@ def levels(
             _check_present(f"{owner}: row {number}", names, row)
         values = np.array(rows)
         for name, column in zip(names, values.T, strict=True):
-            _check_spelling(owner, name, column.tolist())
+            spelled: dict[Decimal, str] = {}
+            for text in filter(DECIMAL.fullmatch, sorted(set(column.tolist()))):
+                if (first := spelled.setdefault(Decimal(text), text)) != text:
+                    raise InputError(
+                        f"{owner}: column {name!r} has {first!r} and {text!r}, one number written "
+                        "in two ways: write it in one"
+                    )
     else:
         numbers = matrix(owner, data, names)
         # Integers beyond 2^53 are not all floats.
@@ -444,22 +464,17 @@ def levels(
     return codes.T
 
 
-def _check_spelling(owner: str, name: str, column: Sequence[str]) -> None:
-    """Checks that no two categories are spellings of one number."""
-    spelled: dict[Decimal, str] = {}
-    for text in sorted(set(column)):
-        if DECIMAL.fullmatch(text) and spelled.setdefault(Decimal(text), text) != text:
-            raise InputError(
-                f"{owner}: column {name!r} has {spelled[Decimal(text)]!r} and {text!r}, one number "
-                "written in two ways: write it in one"
-            )
-
-
 def standard_columns(owner: str, data: object, names: Sequence[str]) -> Floats:
     """The columns of a matrix, each moved to mean 0 and scaled to variance 1.
 
-    Raises InputError if it is no matrix of finite numbers with at least two rows, a column is
-    constant, or is a linear combination of those before it.
+    Args:
+        owner: the name that messages use.
+        data: the matrix, shape (N, n).
+        names: the names of the columns.
+
+    Raises:
+        InputError: if it is no matrix of finite numbers with at least two rows, a column is
+            constant, or is a linear combination of those before it.
     """
     values = matrix(owner, data, names)
     # Powers of two are exact: no other digit changes, and no square is too large or too small.
@@ -494,7 +509,16 @@ def check_unmasked(owner: str, data: object) -> None:
 
 
 def matrix(owner: str, data: object, names: Sequence[str]) -> Floats:
-    """Data as a finite matrix of two rows or more, a column per name; raises InputError."""
+    """Data as a finite matrix of two rows or more, a column per name.
+
+    Args:
+        owner: the name that messages use.
+        data: the matrix, shape (N, n).
+        names: the names of the columns.
+
+    Raises:
+        InputError: if they are none.
+    """
     check_unmasked(owner, data)
     try:
         values: Any = np.array(data, np.float64)
@@ -518,7 +542,16 @@ def matrix(owner: str, data: object, names: Sequence[str]) -> Floats:
 
 
 def column_names(owner: str, names: Sequence[str] | None, count: int) -> tuple[str, ...]:
-    """The names of variables, by default "0", "1", ...; raises InputError unless all differ."""
+    """The names of variables, by default "0", "1", ...
+
+    Args:
+        owner: the name that messages use.
+        names: the names, or None.
+        count: the number of variables.
+
+    Raises:
+        InputError: unless all names differ, and are as many as the variables.
+    """
     check_integer(owner, "the number of variables", count, 1, most=10_000)
     if names is None:
         return tuple(map(str, range(count)))
@@ -534,7 +567,13 @@ def column_names(owner: str, names: Sequence[str] | None, count: int) -> tuple[s
 
 
 def data_names(owner: str, data: Any, names: Sequence[str] | None) -> tuple[str, ...]:
-    """The names of the columns of data, by default their numbers."""
+    """The names of the columns of data, by default their numbers.
+
+    Args:
+        owner: the name that messages use.
+        data: the matrix, shape (N, n).
+        names: the names, or None.
+    """
     try:
         shape = np.shape(data)
     except (TypeError, ValueError):  # of rows of unequal length
@@ -548,7 +587,13 @@ def data_names(owner: str, data: Any, names: Sequence[str] | None) -> tuple[str,
 
 
 def check_positive(owner: str, name: str, value: object) -> None:
-    """Checks that a hyperparameter is a positive finite number; raises InputError if it is not."""
+    """Checks that a hyperparameter is a positive finite number; raises InputError if it is not.
+
+    Args:
+        owner: the name that messages use.
+        name: the name of the hyperparameter.
+        value: its value.
+    """
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not 0 < value < math.inf:  # type: ignore[operator]
         raise InputError(f"{owner}: {name} is {shown(value)}, but must be a positive number")

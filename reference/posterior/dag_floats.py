@@ -56,7 +56,13 @@ class Scaled(NamedTuple):
 
     @classmethod
     def of(cls, high: Floats, low: Floats, exponent: Ints) -> "Scaled":
-        """Scaled forms of normal pairs of any size."""
+        """Scaled forms of normal pairs of any size.
+
+        Args:
+            high: the high parts.
+            low: the low parts, of that shape.
+            exponent: the powers of two that they are times, of that shape.
+        """
         mantissa, moved = np.frexp(high)
         zero = mantissa == 0
         places = np.where(zero, NOTHING, exponent + moved)

@@ -178,7 +178,13 @@ class DagSums:
         return layers[bisect_right(sums, rng.randrange(sums[-1]))]
 
     def attached(self, v: int, placed: int, last: int) -> int:
-        """The sum of `w_v(P)` over `P <= U` that meet L; if U is empty, `w_v` of the empty set."""
+        """The sum of `w_v(P)` over `P <= U` that meet L; if U is empty, `w_v` of the empty set.
+
+        Args:
+            v: the node.
+            placed: U, a bit mask.
+            last: L, part of U.
+        """
         here = self.within[v][placed]
         return here - self.within[v][placed & ~last] if placed else here
 

@@ -71,7 +71,13 @@ def powers(exponents: Ints) -> Floats:
 
 
 def normalise(high: Floats, low: Floats, work: Workspace) -> None:
-    """Makes a pair normal, in place, exactly."""
+    """Makes a pair normal, in place, exactly.
+
+    Args:
+        high: the high parts.
+        low: the low parts, of that shape.
+        work: arrays to compute in.
+    """
     total, part = work.floats("t", high.shape), work.floats("e", high.shape)
     np.add(high, low, out=total)
     np.subtract(total, high, out=part)
@@ -87,7 +93,12 @@ def multiply(
 ) -> None:
     """The product of pairs and factors, with an error of `(4 l + 4) u^2` where `|low| <= l u`.
 
-    The factors broadcast. The low part of what goes to `out` is at most `l + 2` times u.
+    Args:
+        high: the high parts.
+        low: the low parts, of that shape.
+        by: the factors, which broadcast.
+        out: takes the product, whose low part is at most `l + 2` times u.
+        work: arrays to compute in.
     """
     product, error = out
     shape = high.shape
@@ -115,7 +126,14 @@ def multiply(
 def subtract(
     a: tuple[Floats, Floats], b: tuple[Floats, Floats], out: tuple[Floats, Floats], work: Workspace
 ) -> None:
-    """`a - b`, not normal; b is destroyed."""
+    """`a - b`, not normal.
+
+    Args:
+        a: pairs.
+        b: pairs of that shape, which are destroyed.
+        out: takes the difference.
+        work: arrays to compute in.
+    """
     (high, low), (product, error) = a, b
     difference, rest = out
     part = work.floats("upper", high.shape)
@@ -134,10 +152,17 @@ def subtract(
 def fold(high: Floats, low: Floats, by: Factors, work: Workspace, *, shares: bool) -> Floats:
     """`sum over T of x(T) prod over v in T of -w_v`, by halving; and the same without one factor.
 
-    The high parts of x, shape (rows, 2^m), are destroyed; the factors w have the shape (rows, m).
-    With `shares`, it is summed also, for each v, over the sets with v, without the factor of v.
-    Returns normal pairs, shape (2, 1 + m, rows), or (2, 1, rows) without shares: the sum, and for v
-    = m - 1, m - 2, ... the shares.
+    Args:
+        high: the high parts of x, shape (rows, 2^m), which are destroyed.
+        low: the low parts, of that shape.
+        by: the factors w, shape (rows, m).
+        work: arrays to compute in.
+        shares: whether it is summed also, for each v, over the sets with v, without its factor.
+
+    Returns:
+        Normal pairs, shape (2, 1 + m, rows), or (2, 1, rows) without shares: the sum, and the
+            shares
+        for v = m - 1, m - 2, ...
     """
     rows, size = high.shape
     at = (high.reshape(1, rows, size), low.reshape(1, rows, size))

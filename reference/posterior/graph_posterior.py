@@ -51,10 +51,18 @@ class EdgeRules(NamedTuple):
         forbid: Iterable[NamedEdge] = (),
         require: Iterable[NamedEdge] = (),
     ) -> Self:
-        """The rules of edges named by their ends, for graphs of at most so many parents of a node.
+        """The rules of edges that are named by their ends.
 
-        Raises InputError if an edge names no two nodes, is required and forbidden, or if the
-        required edges close a cycle, or give a node too many parents.
+        Args:
+            owner: the name that messages use.
+            names: the names of the nodes.
+            max_parents: the largest number of parents of a node.
+            forbid: the edges that no graph has.
+            require: the edges that every graph has.
+
+        Raises:
+            InputError: if an edge names no two nodes, is required and forbidden, or if the required
+                edges close a cycle, or give a node too many parents.
         """
         required = _masks(owner, "a required edge", names, require)
         forbidden = _masks(owner, "a forbidden edge", names, forbid)
@@ -140,7 +148,16 @@ class GraphPosterior:
         require: Iterable[NamedEdge] = (),
         progress: Progress = lambda share, word: None,
     ) -> Self:
-        """The posterior given a table of data and a score; rules and errors as for the class."""
+        """The posterior given a table of data and a score; errors as for the class.
+
+        Args:
+            table: the data.
+            score: the score.
+            max_parents: the largest number of parents of a node; no limit by default.
+            forbid: the edges that no graph has.
+            require: the edges that every graph has.
+            progress: called with the share of a long sum that is done, and a word for it.
+        """
         nodes = check_summable(len(table.names))
         most = check_max_parents(max_parents, nodes)
         # Before scores are computed, which may take long.
@@ -206,17 +223,14 @@ class GraphPosterior:
         Graphs whose log weights differ by less than `1e-9` may change places.
         """
         if check_count(count) not in self._best:
-            self._best[count] = self._search(count)
+            logs = np.full_like(self.scores, -np.inf)
+            present = self.scores > -np.inf
+            for row, here, scores in zip(logs, present, self.scores, strict=True):
+                rounded = dyadic_exponentials(scores[here])
+                row[here] = np.log(rounded.mantissas) + rounded.exponents * LOG_2
+            graphs = [Network(one.parents, True) for one in best_graphs(logs, count)]
+            self._best[count] = [Likely(graph, self.probability(graph)) for graph in graphs]
         return list(self._best[count])
-
-    def _search(self, count: int) -> list[Likely]:
-        logs = np.full_like(self.scores, -np.inf)
-        present = self.scores > -np.inf
-        for row, here, scores in zip(logs, present, self.scores, strict=True):
-            rounded = dyadic_exponentials(scores[here])
-            row[here] = np.log(rounded.mantissas) + rounded.exponents * LOG_2
-        graphs = [Network(one.parents, True) for one in best_graphs(logs, count)]
-        return [Likely(graph, self.probability(graph)) for graph in graphs]
 
     def sample(self, count: int, seed: int) -> list[Network]:
         """Independent draws of the posterior, up to `draw_error`."""

@@ -4,7 +4,7 @@ Both are score equivalent: `score(v | P) = f(P + v) - f(P)` with f a function of
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import combinations
 from typing import Literal, NamedTuple
 
@@ -83,7 +83,13 @@ def choose_score(table: Table, score: Score) -> ChosenScore:
 def table_scores(table: Table, score: Literal["bge", "bdeu"], max_parents: int) -> Floats:
     """The local scores of a table with the usual hyperparameters, as `StructureLearning` has them.
 
-    Raises InputError as `standard_columns` and `levels` do.
+    Args:
+        table: the data.
+        score: the name of the score.
+        max_parents: the largest number of parents of a node.
+
+    Raises:
+        InputError: as `standard_columns` and `levels` do.
     """
     if score == "bdeu":
         return bdeu_scores(table.codes(), max_parents)
@@ -97,11 +103,18 @@ def bge_scores(
     """The BGe score of Gaussian data, shape (n, 2^n), NaN where P contains v or is too large.
 
     The mean has the prior `N(0, (alpha_mu Lambda)^-1)`, the precision `Lambda` the Wishart law with
-    `alpha_w` degrees of freedom, above `n + 1` and by default `n + alpha_mu + 1`, and the scale
-    `T^-1`, where `T = t I` and `t = alpha_mu (alpha_w - n - 1) / (alpha_mu + 1)` (Geiger and
-    Heckerman, 2002; with the determinants as corrected by Kuipers, Moffa and Heckerman, 2014). It
-    is meant for columns of mean 0 and variance 1, shape (N, n). Raises InputError if a
-    hyperparameter breaks its rule.
+    `alpha_w` degrees of freedom and the scale `T^-1`, where `T = t I` and
+    `t = alpha_mu (alpha_w - n - 1) / (alpha_mu + 1)` (Geiger and Heckerman, 2002; with the
+    determinants as corrected by Kuipers, Moffa and Heckerman, 2014).
+
+    Args:
+        data: columns of mean 0 and variance 1, for which it is meant, shape (N, n).
+        max_parents: the largest number of parents of a node.
+        alpha_mu: the weight of the prior mean, positive.
+        alpha_w: above `n + 1`; by default `n + alpha_mu + 1`.
+
+    Raises:
+        InputError: if a hyperparameter breaks its rule.
     """
     rows, n = data.shape
     check_positive("BGe", "alpha_mu", alpha_mu)
@@ -127,16 +140,20 @@ def bge_scores(
         log_det = np.linalg.slogdet(scatter[sets[:, :, None], sets[:, None, :]])[1]
         return np.asarray(constant - (rows + prior) / 2 * log_det, np.float64)
 
-    return local_scores(n, max_parents, log_likelihoods)
+    return _local_scores(n, max_parents, log_likelihoods)
 
 
 def bdeu_scores(codes: Ints, max_parents: int, sample_size: float = 1.0) -> Floats:
     """The BDeu score of discrete data, shape (n, 2^n), NaN where P contains v or is too large.
 
     The configurations of a set of variables are the combinations of its members' levels, with a
-    Dirichlet prior that shares `sample_size`, positive, equally (Heckerman, Geiger and Chickering,
-    1995). `codes`, shape (N, n), has the level of each value, from 0 on; the largest of each
-    column is that of a row.
+    Dirichlet prior that shares `sample_size` equally (Heckerman, Geiger and Chickering, 1995).
+
+    Args:
+        codes: the level of each value, from 0 on, shape (N, n); the largest of each column is that
+            of a row.
+        max_parents: the largest number of parents of a node.
+        sample_size: the equivalent sample size of the prior, positive.
     """
     check_positive("BDeu", "sample_size", sample_size)
     levels: list[int] = (codes.max(axis=0) + 1).tolist()
@@ -154,13 +171,15 @@ def bdeu_scores(codes: Ints, max_parents: int, sample_size: float = 1.0) -> Floa
     def log_likelihoods(sets: Ints) -> Floats:
         return np.array([log_likelihood(row) for row in sets])
 
-    return local_scores(codes.shape[1], max_parents, log_likelihoods)
+    return _local_scores(codes.shape[1], max_parents, log_likelihoods)
 
 
-def local_scores(nodes: int, max_parents: int, of_sets: OfSets) -> Floats:
+def _local_scores(nodes: int, max_parents: int, of_sets: OfSets) -> Floats:
     """`f(P + v) - f(P)` for all v and P, shape (n, 2^n), NaN where undefined."""
     values = np.full(2**nodes, np.nan)
-    for sets in _sets(nodes, max_parents + 1):
+    for size in range(min(nodes, max_parents + 1) + 1):
+        every = list(combinations(range(nodes), size))
+        sets = np.array(every, np.int64).reshape(len(every), size)
         values[(1 << sets).sum(axis=1)] = of_sets(sets)
     masks = np.arange(2**nodes)
     sizes = np.bitwise_count(masks)
@@ -169,10 +188,3 @@ def local_scores(nodes: int, max_parents: int, of_sets: OfSets) -> Floats:
         parents = masks[(masks >> v & 1 == 0) & (sizes <= max_parents)]
         scores[v, parents] = values[parents | 1 << v] - values[parents]
     return scores
-
-
-def _sets(nodes: int, most: int) -> Iterator[Ints]:
-    """All sets of nodes of one size, for each size up to `most`, one set per row."""
-    for size in range(min(nodes, most) + 1):
-        sets = list(combinations(range(nodes), size))
-        yield np.array(sets, np.int64).reshape(len(sets), size)

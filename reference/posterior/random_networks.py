@@ -21,12 +21,21 @@ class RandomNetwork(NamedTuple):
 def random_network(
     nodes: int, rows: int, seed: int, graphs: GraphLaw = "erdos-renyi"
 ) -> RandomNetwork:
-    """A network whose edges follow a random order of n nodes, with N rows of data drawn from it.
+    """A network whose edges follow a random order of n nodes, with data drawn from it.
 
     Each value is `sum over parents of beta x_parent + e` with `e` standard normal and `beta`
-    uniform on the two intervals `[-2, -1/2]` and `[1/2, 2]`. "erdos-renyi": every pair has an edge
-    with one probability, for n expected edges. "scale-free": each node but the first has a parent,
-    drawn by the number of its edges plus one (Barabási and Albert, 1999). Others raise InputError.
+    uniform on the two intervals `[-2, -1/2]` and `[1/2, 2]`.
+
+    Args:
+        nodes: n.
+        rows: the number of observations, N.
+        seed: the seed of graph, coefficients and observations.
+        graphs: "erdos-renyi": every pair has an edge with one probability, for n expected edges.
+            "scale-free": each node but the first has a parent, drawn by the number of its edges
+            plus one (Barabási and Albert, 1999).
+
+    Raises:
+        InputError: if an argument breaks a rule.
     """
     owner = "random_network"
     check_integer(owner, "nodes", nodes, 1, most=1000)

@@ -26,7 +26,13 @@ class RegressionPrior(ABC):
 
     @abstractmethod
     def log_factors(self, rows: int, sizes: Ints, unexplained: Floats) -> Floats:
-        """The log Bayes factors of sets of k variables and `1 - R2` against the empty one, nats."""
+        """The log Bayes factors of sets of variables against the empty one, nats.
+
+        Args:
+            rows: the number of observations, N.
+            sizes: the number k of variables of each set.
+            unexplained: `1 - R2` of each set.
+        """
 
 
 @dataclass(frozen=True)

@@ -96,12 +96,17 @@ class StructureLearning(Summed):
     def from_scores(
         cls, scores: object, names: Sequence[str] | None = None, max_parents: int | None = None
     ) -> Self:
-        """The posterior of local log scores, with no limit on parents by default.
+        """The posterior of local log scores.
 
-        The scores are nats, shape (n, 2^n): row v, column P for the parents in the bit mask P (bit
-        u stands for node u). Entries where P holds v, or too many nodes, are not read. Names are
-        "0", "1", ... by default. Raises InputError if the scores have another shape, or a score
-        that is read is not finite, TooLargeError if the integer weights do not fit into memory.
+        Args:
+            scores: nats, shape (n, 2^n): row v, column P for the parents in the bit mask P (bit u
+                stands for node u). Entries where P holds v, or too many nodes, are not read.
+            names: the names of the nodes, by default "0", "1", ...
+            max_parents: the largest number of parents of a node; no limit by default.
+
+        Raises:
+            InputError: if the scores have another shape, or a score that is read is not finite.
+            TooLargeError: if the integer weights do not fit into memory.
         """
         owner = "StructureLearning.from_scores"
         table = score_table(owner, scores)
@@ -123,10 +128,17 @@ class StructureLearning(Summed):
     ) -> Self:
         """The posterior given real data, by the BGe score, with equal prior of all graphs.
 
-        Data have the shape (N, n), one observation per row. Columns are moved and scaled to mean 0
-        and variance 1, for which the prior is meant; see `bge_scores` for its parameters. Raises
-        InputError if a value is missing, a column constant or a combination of others, or there are
-        too many columns.
+        Args:
+            data: one observation per row, shape (N, n). Columns are moved and scaled to mean 0 and
+                variance 1, for which the prior is meant.
+            names: the names of the columns, by default "0", "1", ...
+            max_parents: the largest number of parents of a node; no limit by default.
+            alpha_mu: the weight of the prior mean, as in `bge_scores`.
+            alpha_w: the degrees of freedom, as in `bge_scores`.
+
+        Raises:
+            InputError: if a value is missing, a column constant or a combination of others, or
+                there are too many columns.
         """
         owner = "StructureLearning.gaussian"
         labels = data_names(owner, data, names)
@@ -145,9 +157,15 @@ class StructureLearning(Summed):
     ) -> Self:
         """The posterior given categories, by the BDeu score, with equal prior of all graphs.
 
-        Data have the shape (N, n), categories as text or as numbers; `sample_size` is the
-        equivalent sample size of the prior. Raises InputError if a value is missing, a column
-        constant, one number written in two ways, or there are too many columns.
+        Args:
+            data: categories as text or as numbers, shape (N, n).
+            names: the names of the columns, by default "0", "1", ...
+            max_parents: the largest number of parents of a node; no limit by default.
+            sample_size: the equivalent sample size of the prior.
+
+        Raises:
+            InputError: if a value is missing, a column constant, one number written in two ways, or
+                there are too many columns.
         """
         owner = "StructureLearning.discrete"
         labels = data_names(owner, data, names)
@@ -162,8 +180,13 @@ class StructureLearning(Summed):
     ) -> Self:
         """The posterior given the columns of a CSV file whose first line names them.
 
-        The score is `bge` for numbers, `bdeu` for categories; `auto` decides by `choose_score`.
-        Raises InputError as `read_table`, `choose_score` and `table_scores` do.
+        Args:
+            path: the file.
+            score: `bge` for numbers, `bdeu` for categories; `auto` decides by `choose_score`.
+            max_parents: the largest number of parents of a node; no limit by default.
+
+        Raises:
+            InputError: as `read_table`, `choose_score` and `table_scores` do.
         """
         check_value("StructureLearning.from_csv", "score", score, Score)
         return cls.from_table(read_table(Path(path)), score, max_parents)
@@ -172,7 +195,13 @@ class StructureLearning(Summed):
     def from_table(
         cls, table: Table, score: Score = "auto", max_parents: int | None = None
     ) -> Self:
-        """The posterior given a table; arguments and errors as for `from_csv`."""
+        """The posterior given a table; errors as for `from_csv`.
+
+        Args:
+            table: the data.
+            score: as for `from_csv`.
+            max_parents: the largest number of parents of a node; no limit by default.
+        """
         most = check_max_parents(max_parents, check_size(len(table.names)))
         scores = table_scores(table, choose_score(table, score).name, most)
         return cls.from_scores(scores, table.names, most)
@@ -186,7 +215,15 @@ class StructureLearning(Summed):
         seed: int = 0,
         max_parents: int | None = None,
     ) -> Self:
-        """The posterior given rows of data of a network drawn by `random_network` with a seed."""
+        """The posterior given data of a network that `random_network` draws.
+
+        Args:
+            nodes: the number of variables.
+            rows: the number of observations.
+            graphs: the law of its graph.
+            seed: the seed of graph, coefficients and observations.
+            max_parents: the largest number of parents of a node; no limit by default.
+        """
         check_size(nodes)
         return cls.gaussian(random_network(nodes, rows, seed, graphs).data, max_parents=max_parents)
 

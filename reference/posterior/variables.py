@@ -99,10 +99,17 @@ class VariableSelection(Summed):
         names: Sequence[str] | None = None,
         prior: RegressionPrior = UNIT_INFORMATION,
     ) -> Self:
-        """The posterior given observations, shape (N, p), of their outcomes, and of a prior.
+        """The posterior given observations and their outcomes.
 
-        N is above p + 1. Raises InputError if a value is missing, a column or the outcome constant
-        or a combination of columns, there are too many columns, or too few rows.
+        Args:
+            data: the observations, shape (N, p), N above p + 1.
+            outcome: the outcome of each, shape (N,).
+            names: the names of the columns, by default "0", "1", ...
+            prior: the prior of the coefficients.
+
+        Raises:
+            InputError: if a value is missing, a column or the outcome constant or a combination of
+                columns, there are too many columns, or too few rows.
         """
         owner = "VariableSelection.regression"
         labels = data_names(owner, data, names)
@@ -131,8 +138,13 @@ class VariableSelection(Summed):
     ) -> Self:
         """The posterior given the columns of a CSV file whose first line names them.
 
-        The outcome, which the others explain, is by default the last column. Raises InputError as
-        `read_table` and `regression` do, or if there is no such column.
+        Args:
+            path: the file.
+            outcome: the column that the others explain; the last one by default.
+            prior: the prior of the coefficients.
+
+        Raises:
+            InputError: as `read_table` and `regression` do, or if there is no such column.
         """
         return cls.from_table(read_table(Path(path)), outcome, prior)
 
@@ -140,7 +152,13 @@ class VariableSelection(Summed):
     def from_table(
         cls, table: Table, outcome: str = "", prior: RegressionPrior = UNIT_INFORMATION
     ) -> Self:
-        """The posterior given a table; arguments and errors as for `from_csv`."""
+        """The posterior given a table; errors as for `from_csv`.
+
+        Args:
+            table: the data.
+            outcome: the column that the others explain; the last one by default.
+            prior: the prior of the coefficients.
+        """
         outcome = outcome or table.names[-1]
         if outcome not in table.names:
             raise InputError(
@@ -160,10 +178,16 @@ class VariableSelection(Summed):
         seed: int = 0,
         prior: RegressionPrior = UNIT_INFORMATION,
     ) -> Self:
-        """Correlated standard normal columns; every third one matters.
+        """The posterior given correlated standard normal columns, every third of which matters.
 
         Neighbours have the correlation 1/2; coefficients are 1/2 or -1/2, the noise standard
         normal.
+
+        Args:
+            variables: the number of columns.
+            rows: the number of observations.
+            seed: the seed of columns, coefficients and noise.
+            prior: the prior of the coefficients.
         """
         _check_size(variables)
         check_integer("VariableSelection.random", "rows", rows, variables + 2)

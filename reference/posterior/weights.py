@@ -68,7 +68,14 @@ def relative_scores(
 ) -> tuple[Floats, float]:
     """Scores less those of a best graph, -inf where a family is not allowed; and its log score.
 
-    Raises InputError if the score of an allowed family is not finite.
+    Args:
+        owner: the name that messages use.
+        table: local log scores, nats, shape (n, 2^n).
+        names: the names of the nodes.
+        allowed: true where a family is allowed, of that shape.
+
+    Raises:
+        InputError: if the score of an allowed family is not finite.
     """
     for name, row, may in zip(names, table, allowed, strict=True):
         for mask in np.flatnonzero(may & ~np.isfinite(row))[:1]:

@@ -45,8 +45,9 @@ ROOMS = {
     "benchmarks": (4_600, 2_500),
     "examples": (3_100, 2_500),
 }
-# Of `reference`, `fast` and `pdai`: lines, files and functions; and the lines of all Python.
-PRODUCT = {"lines": (48_500, 40_500), "files": (320, 240), "functions": (3_030, 2_300)}
+# Of `reference`, `fast` and `pdai`: lines, files and functions; and the lines of all Python. Some
+# 200 lines more than before describe arguments of `reference.posterior`.
+PRODUCT = {"lines": (48_700, 40_500), "files": (320, 240), "functions": (3_030, 2_300)}
 ALL = (103_800, 86_000)
 
 
