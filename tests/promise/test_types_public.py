@@ -1,5 +1,6 @@
 """PROMISE.md, 5: what is nearly of the right type or shape is refused, or answered rightly."""
 
+import contextlib
 import math
 from collections.abc import Callable
 from decimal import Decimal
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 
 import pdai
 from reference.contract.errors import InputError
+from reference.problems import Lines
 from tests.promise.worlds import (
     ROUNDING,
     SHAPES,
@@ -276,3 +278,45 @@ def test_arguments_that_are_nearly_right_are_refused_or_right(
     options: Any = {"regime": regime, "samples": 64, "seconds": 5, **dict(wrong)}
     made = unless_refused(lambda: pdai.certify(world.sampler, world.problem(), **options))
     assert made is None or world.bears_out(made)
+
+
+# What is an argument of none of these; a name of nothing but of a folder that is to be made.
+WRONG = [object(), b"x", math.nan, {"a": 1}, -1, "nowhere"]
+FIRST = ("inspect", "check", "train", "solve", "posterior", "power", "load", "report", "certify")
+ROWS = np.random.default_rng(0).normal(size=(40, 2))
+# A right call, and the arguments beside that are tried.
+CALLS: dict[str, tuple[Any, dict[str, Any], str]] = {
+    "solve": (Lines.minimal(), {"out": "run"}, "p_b way max_states"),
+    "power": (0.25, {"outcomes": 4}, "law support outcomes against level seed"),
+    "posterior": (ROWS, {}, "outcome score max_parents forbid require levels bins"),
+    "train": ("lines", {"length": 3}, "steps batch seed loss dynamics learning_rate p_b precision"),
+    "check": ("tb", {}, "precision starts seed seconds"),
+}
+
+
+def refuses_every(call: Callable[[Any], Any]) -> None:
+    for wrong in WRONG:
+        with TemporaryDirectory() as folder, contextlib.chdir(folder):
+            with pytest.raises(InputError):
+                call(wrong)
+            assert [*Path().iterdir()] == []
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_a_first_argument_of_a_wrong_type_is_one_error(name: str) -> None:
+    refuses_every(getattr(pdai, name))
+
+
+@pytest.mark.parametrize(
+    ("name", "argument"), [(name, each) for name in CALLS for each in CALLS[name][2].split()]
+)
+def test_an_argument_of_a_wrong_type_is_one_error_before_any_work(name: str, argument: str) -> None:
+    first, right, _ = CALLS[name]
+    refuses_every(lambda wrong: getattr(pdai, name)(first, **{**right, argument: wrong}))
+
+
+def test_control_the_right_call_is_answered(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("solve", "power", "posterior"):
+        first, right, _ = CALLS[name]
+        assert getattr(pdai, name)(first, **right)
