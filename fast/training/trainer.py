@@ -17,6 +17,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from fast.environments import AbstractEnvironment
 from fast.policies.policy import Policy, Sampler
+from fast.schedule import schedule_for
 from fast.stochastic.training import Latents
 from fast.training.combined import FrozenSamplers
 from fast.training.compose import TrainConfig
@@ -82,18 +83,30 @@ def make_trainer(
         run=dataclasses.replace(run, seed=0, out=None),
         optimiser=dataclasses.replace(config.optimiser, steps=1),
     )
-    initialise, advance = _programs(same, platform or jax.default_backend())
+    platform = platform or jax.default_backend()
+    initialise, advance = _programs(same, platform)
     seeds = jnp.arange(run.seed, run.seed + run.seeds)
     one_process = jax.process_count() == 1
 
     def arguments(state: TrainState, steps: int) -> tuple[Any, ...]:
-        # Any number of steps up to the next hundred has the same program.
-        room = ROOM * math.ceil(steps / ROOM)
-        return environment, frozen, seeds, state, all_steps, np.int32(steps), room
+        # Any number of steps up to the next hundred has the same program; but an accelerator would
+        # wait at each step for a host that reads the number.
+        exact = not schedule_for(platform).branches
+        room = steps if exact else ROOM * math.ceil(steps / ROOM)
+        return (
+            environment,
+            frozen,
+            seeds,
+            state,
+            all_steps,
+            None if exact else np.int32(steps),
+            room,
+        )
 
     def go(state: TrainState, steps: int) -> tuple[TrainState, TrainInfo]:
         state, info = (advance if one_process else spanning(advance))(*arguments(state, steps))
-        return state, info if steps % ROOM == 0 else jax.tree.map(lambda x: x[:, :steps], info)
+        whole = info.loss.shape[1] == steps
+        return state, info if whole else jax.tree.map(lambda x: x[:, :steps], info)
 
     def begin() -> TrainState:
         state: TrainState = initialise(environment, frozen, seeds)
@@ -163,7 +176,7 @@ def _programs(config: TrainConfig, platform: str) -> tuple[Any, jax.stages.Wrapp
         seeds: Int[Array, " seeds"],
         state: TrainState,
         all_steps: Int[Array, ""],
-        steps: Int[Array, ""],
+        steps: Int[Array, ""] | None,
         room: int,
     ) -> tuple[TrainState, TrainInfo]:
         def of_seed(
@@ -192,10 +205,10 @@ def _programs(config: TrainConfig, platform: str) -> tuple[Any, jax.stages.Wrapp
 def _repeated(
     step: Callable[[TrainState], tuple[TrainState, TrainInfo]],
     state: TrainState,
-    steps: Int[Array, ""],
+    steps: Int[Array, ""] | None,
     room: int,
 ) -> tuple[TrainState, TrainInfo]:
-    """The state after so many steps, and their figures, with room for more."""
+    """The state after so many steps, None for as many as there is room for, and their figures."""
     _, each = jax.eval_shape(step, state)
     infos = jax.tree.map(lambda leaf: jnp.zeros((room, *leaf.shape), leaf.dtype), each)
 
@@ -203,7 +216,9 @@ def _repeated(
         following, info = step(now[0])
         return following, jax.tree.map(lambda x, y: x.at[i].set(y), now[1], info)
 
-    result: tuple[TrainState, TrainInfo] = lax.fori_loop(0, steps, once, (state, infos))
+    result: tuple[TrainState, TrainInfo] = lax.fori_loop(
+        0, room if steps is None else steps, once, (state, infos)
+    )
     return result
 
 
