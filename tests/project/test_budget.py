@@ -48,7 +48,7 @@ ROOMS = {
 # Of `reference`, `fast` and `pdai`: lines, files and functions; and the lines of all Python. Some
 # 200 lines more than before describe arguments of `reference.posterior`.
 PRODUCT = {"lines": (48_700, 40_500), "files": (320, 240), "functions": (3_030, 2_300)}
-ALL = (103_800, 86_000)
+ALL = (104_000, 86_000)
 
 
 class Size(NamedTuple):
