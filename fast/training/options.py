@@ -78,11 +78,13 @@ class OptimiserOptions:
         import jax.numpy as jnp
         import optax
 
-        if self.schedule == "constant":
-            return optax.constant_schedule(rate)
         last = self.steps if steps is None else steps
-        # As `optax.cosine_decay_schedule`, which takes no number that a program is given.
-        return lambda step: rate * 0.5 * (1 + jnp.cos(jnp.pi * jnp.minimum(step, last) / last))
+        schedules: dict[str, optax.Schedule] = {
+            "constant": optax.constant_schedule(rate),
+            # As `optax.cosine_decay_schedule`, which takes no number that a program is given.
+            "cosine": lambda n: rate * 0.5 * (1 + jnp.cos(jnp.pi * jnp.minimum(n, last) / last)),
+        }
+        return schedules[self.schedule]
 
     def make(
         self, log_z_learning_rate: float, *, has_table: bool = False, steps: Any = None

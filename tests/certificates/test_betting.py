@@ -473,7 +473,7 @@ def test_the_tightest_bounds_of_mass_are_not_below_what_they_bound() -> None:
 def test_a_log_z_that_is_no_number_is_refused_whoever_gives_it(log_z: Any) -> None:
     refused("must be a finite number", lambda: pdai.certify(half, Words, regime="Z", log_z=log_z))
     if not isinstance(log_z, tuple):
-        own = other(log_z=lambda p: SimpleNamespace(value=log_z, error=0.0))
+        own = other(log_z=lambda p: Enclosure(log_z, 0.0))
         refused("must be a finite number", lambda: pdai.certify(half, own, regime="Z"))
 
 
