@@ -124,7 +124,7 @@ def exact_law(policy: Policy, enumeration: Enumeration, *, float64: bool) -> Ter
     for block in complete_histories(policy, enumeration, float64=float64):
         p_f = np.exp(block.log_p_f)
         p_t += np.bincount(block.ends, p_f, nodes)
-        log_z_below += float(p_f @ (block.log_reward - block.log_ratio))
+        log_z_below += float((p_f * (block.log_reward - block.log_ratio)).sum())
     method = f"exact, all {count:,} trajectories summed"
     return TerminalLaw(p_t[terminals], method, log_z_below=log_z_below)
 
