@@ -80,12 +80,12 @@ def changed_parts(folder: Path) -> list[str]:
         # An object of another process cannot be looked up; any use of it is refused.
         with suppress(InputError):
             source, files = source_of(name), ", ".join(before)
+            # In another process `__main__` is another script, or none; loading the part says so.
+            if name.startswith("__main__:") and (source is None or source.file not in before):
+                continue
             if source is None:
                 where = "is not here: run from the folder that holds it"
                 changed.append(f"{part} {name} ({files} {where})")
-            # In another process `__main__` is another script; loading the part says so.
-            elif name.startswith("__main__:") and source.file not in before:
-                continue
             # A module in memory may be older than its file.
             elif any(before != {source.file: digest} for digest in (source.now, source.imported)):
                 changed.append(f"{part} {name} ({files})")
