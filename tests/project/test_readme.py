@@ -320,6 +320,16 @@ def test_speeds_are_those_that_are_stored() -> None:
     assert f"{what} on SIX6 are summed in {cell(medians[summed])} s." in README
 
 
+def test_seconds_of_a_start_are_those_that_are_stored() -> None:
+    cells: dict[str, list[str]] = {}
+    for row in _stored("start"):
+        cells.setdefault(row["task"], []).append(f"{row['all']['median']:.1f}")
+    assert len(cells) == 6
+    for task, seconds in cells.items():
+        pairs = [f"{before}, {now}" for before, now in zip(*[iter(seconds)] * 2, strict=True)]
+        assert f"| {task} | {' | '.join(pairs)} |" in PERFORMANCE
+
+
 def test_limits_are_those_of_the_code() -> None:
     assert f"exact up to {MAX_HISTORIES // 10**6} million trajectories" in README
 
