@@ -126,15 +126,15 @@ def _made(
     task: type[Task], groups: Mapping[str, Any], methods: Mapping[str, Any] = NONE
 ) -> type[Any]:
     """A dataclass with a field for each group of options that is not empty, by its default."""
-    given = [
+    filled = [
         (name, type(options), field(default=options))
         for name, options in groups.items()
         if fields(options)
     ]
     name = f"{task.__name__}Options"
-    made = make_dataclass(name, given, frozen=True, namespace=dict(methods))
-    made.__doc__ = getdoc(task)
-    return made
+    options = make_dataclass(name, filled, frozen=True, namespace=dict(methods))
+    options.__doc__ = getdoc(task)
+    return options
 
 
 def _common(chosen: Scanned) -> Any:

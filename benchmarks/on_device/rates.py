@@ -1,4 +1,4 @@
-"""How fast a device is: products of matrices, training and sampling, and exact laws."""
+"""The rates of a device: products of matrices, training and sampling, and exact laws."""
 
 import functools
 import time

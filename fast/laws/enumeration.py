@@ -59,6 +59,12 @@ class Enumeration:
         starts, ends = np.array(self.dag.edges).T
         return starts, ends
 
+    @property
+    def uniform_log_p_b(self) -> Floats:
+        """`log p_B`, in nats, one per edge, if it is uniform among the parents: in float64."""
+        log_p_b: Floats = -np.log(self.parent_masks.sum(1)[self.edges[1]])
+        return log_p_b
+
     @cached_property
     def log_rewards(self) -> Floats:
         """`log R(x)` in nats, one per `dag.terminals`."""
@@ -91,9 +97,7 @@ def enumerate_environment(
     """
     dag = enumerate_dag(problem, max_states)
     rewards = enumerate_rewards(problem, dag)
-    # Taken once: equinox wraps a method anew each time.
-    encode = environment.encode
-    states = jax.tree.map(lambda *leaves: np.stack(leaves), *map(encode, dag.labels))
+    states = jax.tree.map(lambda *leaves: np.stack(leaves), *map(environment.encode, dag.labels))
     observations, children, masks, undo, parent_masks, terminal, log_reward = jax.tree.map(
         np.asarray, _all_facts(environment, states)
     )

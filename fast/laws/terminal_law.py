@@ -57,9 +57,8 @@ def target_law(enumeration: Enumeration) -> Floats:
 
 def uniform_law(enumeration: Enumeration) -> TerminalLaw:
     """The law of the policy that is uniform among the legal actions and the legal parents."""
-    _, ends = enumeration.edges
-    log_p_b = -np.log(enumeration.parent_masks.sum(1)[ends])
-    return _summed(enumeration, np.ones(len(ends)), log_p_b)
+    weights = np.ones(len(enumeration.dag.edges))
+    return _summed(enumeration, weights, enumeration.uniform_log_p_b)
 
 
 def has_exact_law(policy: AnyPolicy, enumeration: Enumeration) -> TypeGuard[Policy]:

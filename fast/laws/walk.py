@@ -169,11 +169,10 @@ def base_log_p_b(policy: Policy, enumeration: Enumeration, *, float64: bool) -> 
         enumeration: the listed states, with their features and rewards.
         float64: evaluate the network in float64, not float32.
     """
-    _, heads = enumeration.edges
     if policy.backward.is_uniform:
         # In float64 for any network, so that the mass of `p_B` is 1 up to float64's rounding.
-        uniform: Floats = -np.log(enumeration.parent_masks.sum(1)[heads])
-        return uniform
+        return enumeration.uniform_log_p_b
+    _, heads = enumeration.edges
     with jax.enable_x64(float64):
         network, (observations, _, parent_masks) = _on_device(policy, enumeration, float64=float64)
         table = jax.jit(Policy.log_p_b)(network, None, observations, parent_masks)

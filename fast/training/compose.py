@@ -397,8 +397,8 @@ def _misplaced(shown: str, name: str, parts: Mapping[str, Any]) -> str:
 def _task_class(name: Any) -> "type[Task]":
     tasks = _tasks()
     if not isinstance(name, str) or name not in tasks:
-        known = f"{sorted(tasks)}{nearest(name, tasks)}"
-        raise InputError(f"the task is {name!r}, but known are {known}")
+        names = f"{sorted(tasks)}{nearest(name, tasks)}"
+        raise InputError(f"the task is {name!r}, but known are {names}")
     return tasks[name]
 
 

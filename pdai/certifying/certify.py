@@ -84,10 +84,10 @@ def certify(
             options[name] = load_object(spec, "function", "my_module:name")
     if targets or support is not None:
         options["problem"] = _target(targets, support, options.get("header"))
-    made = judge(sampler, **options)
+    certificate = judge(sampler, **options)
     if isinstance(law, Counter) or isinstance(weights, Counter):
-        made = replace(made, notes=[*made.notes, COUNTED])
-    return made
+        certificate = replace(certificate, notes=[*certificate.notes, COUNTED])
+    return certificate
 
 
 def _judge_of(what: Any) -> tuple[Callable[..., Certificate], Any]:

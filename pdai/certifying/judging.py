@@ -206,28 +206,28 @@ def judged(source: SamplerSource, question: Question) -> Certificate:
     stated = target.samples
     target.check_terminals("mode_states", question.mode_states)
     features, known_means = _features(target.problem, question)
-    made = _exact(source, question, features)
-    if made is None and source.samples is not None:
-        made = _bare(source, question, source.samples, features)
-    made = made or _sampled(source, question, features, known_means)
-    compared = made.regime == "S" and target.probabilities is not None
+    answer = _exact(source, question, features)
+    if answer is None and source.samples is not None:
+        answer = _bare(source, question, source.samples, features)
+    answer = answer or _sampled(source, question, features, known_means)
+    compared = answer.regime == "S" and target.probabilities is not None
     options = {
-        "log Z": target.stated is not None and made.regime != "Z",
-        "samples of the target": stated is not None and made.regime != "S",
-        "paths": question.paths > 1 and PATHS not in made.notes,
+        "log Z": target.stated is not None and answer.regime != "Z",
+        "samples of the target": stated is not None and answer.regime != "S",
+        "paths": question.paths > 1 and PATHS not in answer.notes,
         "features": features is not None and source.samples is not None and not compared,
     }
     unused = [
-        f"the {name} given: not used in regime {made.regime}" for name in options if options[name]
+        f"the {name} given: not used in regime {answer.regime}" for name in options if options[name]
     ]
     if isinstance(target.problem, ListedLaw):
         target.problem.check_heading(source.impossible)
     return replace(
-        made,
+        answer,
         name=source.name,
-        notes=[*made.notes, *source.notes, *unused],
+        notes=[*answer.notes, *source.notes, *unused],
         excluded=source.impossible,
-        conditions=[*source.conditions, *made.conditions],
+        conditions=[*source.conditions, *answer.conditions],
     )
 
 

@@ -128,13 +128,7 @@ def certify_policy(
             "--problem my_module:MyProblem"
         )
     own = Target(
-        as_problem(problem),
-        max_states,
-        budget.seconds,
-        log_z,
-        target,
-        header,
-        if_independent,
+        as_problem(problem), max_states, budget.seconds, log_z, target, header, if_independent
     )
     if isinstance(policy, str):
         name, function = policy, load_object(policy, "sampler", "my_module:policy")

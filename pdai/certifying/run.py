@@ -111,13 +111,7 @@ def certify_run(
     )
     judged_run: Any = run if isinstance(run, InFolder) else load(run)
     own = Target(
-        judged_run.problem,
-        max_states,
-        budget.seconds,
-        log_z,
-        target,
-        header,
-        if_independent,
+        judged_run.problem, max_states, budget.seconds, log_z, target, header, if_independent
     )
     if isinstance(judged_run, Solved):
         return judged(SolvedSource(judged_run, own, of, regime), question)

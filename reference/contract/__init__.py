@@ -1,1 +1,1 @@
-"""What users give and get: errors, numbers and functions of theirs, files, modules, text."""
+"""The door for users: errors; their numbers, functions, files and modules; texts for them."""

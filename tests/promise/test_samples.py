@@ -121,7 +121,7 @@ def test_the_same_draws_have_one_verdict_however_they_are_given(
 
 
 def spelled(value: Any) -> list[Any]:
-    """What a program may write for a value, of which no law here has another one."""
+    """Spellings of a value that a program may write, and that no other value of a law here has."""
     if isinstance(value, float):
         narrow = float(np.float32(value))
         return [str(value), f" {value!r}", np.float32(value), narrow, value * (1 + 1e-9)]
