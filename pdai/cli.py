@@ -7,13 +7,11 @@ import gc
 import os
 import signal
 import sys
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import Any
 
-from pdai.programs import cache_folder
+from pdai.programs import kept_by_command
 
 # The exit code of an interrupted Python program.
 INTERRUPTED = 130
@@ -40,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     An error of the system, such as a full disk, exits with 1, also in one message.
     """
     try:
-        with _interrupts(), _cached_programs():
+        with _interrupts(), kept_by_command():
             _run(sys.argv[1:] if arguments is None else arguments)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
@@ -138,37 +136,6 @@ def _interrupts() -> Iterator[None]:
             signal.signal(signal.SIGINT, signal.default_int_handler)
     if interrupts:
         raise KeyboardInterrupt
-
-
-@contextmanager
-def _cached_programs() -> Iterator[None]:
-    """Makes JAX keep compiled programs; if it cannot, prints one warning instead of many."""
-    folder = cache_folder()
-    # JAX reads these when it is imported; settings of the user stay.
-    if folder is not None:
-        os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(folder))
-    # Small programs too: a run has a hundred of them, which together take seconds.
-    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
-    usual, shown = warnings.showwarning, list[str]()
-
-    def once(message: Any, *rest: Any, **more: Any) -> None:
-        if "persistent compilation cache" not in str(message):
-            usual(message, *rest, **more)
-        elif not shown:
-            shown.append(str(message))
-            print(
-                "pdai: programs kept in "
-                f"{os.environ.get('JAX_COMPILATION_CACHE_DIR')!r} cannot be read or written; they "
-                "are compiled anew, which takes longer and gives the same: remove that folder, or "
-                "make it writable",
-                file=sys.stderr,
-            )
-
-    warnings.showwarning = once
-    try:
-        yield
-    finally:
-        warnings.showwarning = usual
 
 
 def _abandon_stdout() -> None:

@@ -1,6 +1,8 @@
 """Compiled programs, which are kept in the user's cache. Imports no JAX by itself."""
 
 import os
+import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,8 +24,42 @@ def cache_folder() -> Path | None:
 
 
 @contextmanager
+def kept_by_command() -> Iterator[None]:
+    """Make JAX, before it is imported, keep compiled programs.
+
+    If it cannot, that is one warning instead of many.
+    """
+    folder = cache_folder()
+    # JAX reads these when it is imported; settings of the user stay.
+    if folder is not None:
+        os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(folder))
+    # Small programs too: a run has a hundred of them, which together take seconds.
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+    usual, shown = warnings.showwarning, list[str]()
+
+    def once(message: Any, *rest: Any, **more: Any) -> None:
+        if "persistent compilation cache" not in str(message):
+            usual(message, *rest, **more)
+        elif not shown:
+            shown.append(str(message))
+            print(
+                "pdai: programs kept in "
+                f"{os.environ.get('JAX_COMPILATION_CACHE_DIR')!r} cannot be read or written; they "
+                "are compiled anew, which takes longer and gives the same: remove that folder, or "
+                "make it writable",
+                file=sys.stderr,
+            )
+
+    warnings.showwarning = once
+    try:
+        yield
+    finally:
+        warnings.showwarning = usual
+
+
+@contextmanager
 def kept_programs(*, quiet: bool) -> Iterator[None]:
-    """Make JAX keep what it compiles meanwhile, as the command line does, for the next process.
+    """Make JAX, as Python has imported it, keep what it compiles meanwhile.
 
     A folder that the user has set for JAX stands. Unless `quiet`, the first use says where.
     """
