@@ -173,30 +173,32 @@ def _price(fields: Any) -> Price:
 
 
 def table(rows: Sequence[Line]) -> str:
-    """The table of docs/forgetting.md."""
-    heads = ["sees", "logits", "no policy below", "some policy at", *SHOWN.values(), "trained"]
-    heads += ["with memory, some policy at", *(f"trained {name}" for name in NETWORKS[1:])]
-    body = []
-    for row, cost, trained in rows:
+    """The two tables of docs/forgetting.md: without training, and trained."""
+    heads = ["sees", "logits", "no policy below", "some policy at", *SHOWN.values()]
+    others = ["sees", "trained without memory", "with memory, some policy at"]
+    others += [f"trained {name}" for name in NETWORKS[1:]]
+    without, trained = [], []
+    for row, cost, by_network in rows:
         minima = [
             f"{'' if is_proved else '~'}{ends.high:.4f}" for ends, is_proved in cost.minima.values()
         ]
-        markov, *others = [
+        means = [
             f"{mean(values):.4f} ± {stdev(values):.4f} ({len(values)})" if values else ""
-            for values in trained.values()
+            for values in by_network.values()
         ]
         ends = (outwards(*interval, SHOWN_DIGITS) for interval in (cost.floor, cost.with_memory))
         lower, upper, _, memory = (f"{end:.4f}" for end in chain.from_iterable(ends))
-        cells = [f"{cost.parameters:,}", lower, upper, *minima, markov, memory]
-        body.append([row, *cells, *others])
-    return markdown(heads, body)
+        without.append([row, f"{cost.parameters:,}", lower, upper, *minima])
+        trained.append([row, means[0], memory, *means[1:]])
+    return f"{markdown(heads, without)}\n\n{markdown(others, trained)}"
 
 
 def picture(rows: Sequence[Line]) -> Figure:
     """The prices over what is seen, one panel for each problem."""
     families = list(dict.fromkeys(line.row.split(", ")[0] for line in rows))
-    figure = Figure(figsize=(11, 3.6), layout="constrained")
-    for axes, family in zip(figure.subplots(1, len(families)), families, strict=True):
+    # One below the other, so that all of it can be read on a telephone.
+    figure = Figure(figsize=(5.5, 9.5), layout="constrained")
+    for axes, family in zip(figure.subplots(len(families), 1), families, strict=True):
         own = [line for line in rows if line.row.startswith(f"{family}, ")]
         if family != "grid":
             own.reverse()
@@ -209,15 +211,15 @@ def picture(rows: Sequence[Line]) -> Figure:
         points = [(i, value) for i, line in enumerate(own) for value in line.trained[MARKOVIAN]]
         if points:
             axes.plot(*zip(*points, strict=True), "kx", ms=6, label="trained, each seed")
-        axes.set_xticks(at, [line.row.split(", ")[1].removeprefix("blocks of ") for line in own],
+        axes.set_xticks(at, [line.row.split(", ")[1] for line in own],
                         rotation=45)  # fmt: skip
-        axes.set(title=family, ylim=(0, None), xlabel="seen: all at the left, least at the right")
-    figure.axes[0].set_ylabel("TV without memory")
+        axes.set(title=family, ylim=(0, None), ylabel="TV without memory")
+    figure.axes[-1].set_xlabel("seen: all at the left, least at the right")
     handles: dict[str, Any] = {}
     for axes in figure.axes:
         marks, labels = axes.get_legend_handles_labels()
         handles |= dict(zip(labels, marks, strict=True))
-    figure.legend(handles.values(), handles, loc="outside lower center", ncols=5, fontsize=8)
+    figure.legend(handles.values(), handles, loc="outside upper center", ncols=1, fontsize=10)
     return figure
 
 

@@ -32,6 +32,8 @@ def python_blocks(text: str) -> list[str]:
 COMMANDS = {
     name: re.findall(r"^pdai (.*?)(?:#.*)?$", text, re.MULTILINE) for name, text in PAGES.items()
 }
+# Those of the README's table stand in its cells.
+COMMANDS["README.md"] += re.findall(r"`pdai (\w+ [^`]+)`", PAGES["README.md"])
 EVERY = [(name, line) for name, lines in COMMANDS.items() for line in lines]
 
 
