@@ -48,18 +48,26 @@ class Lines(Progress):
         self._file = file or sys.stderr
         self._steps = steps
         self._started = time.monotonic()
+        # The step and the seconds of the first report, before which all is compiled.
+        self._first: tuple[int, float] | None = None
         self._next_line = 0
         # The next line comes after the first steps, which wait for compilation.
         self.say(f"{title}: {steps:,} steps; compiling ...")
 
     def update(self, step: int, *, loss: float, log_z: float, tv: tuple[int, float] | None) -> None:
         """Reports a step, if it is time for a line."""
+        elapsed = time.monotonic() - self._started
+        before, compiled = self._first = self._first or (step, elapsed)
         if step >= self._next_line:
             every = max(1, self._steps // 20)
             self._next_line = step - step % every + every
-            elapsed = time.monotonic() - self._started
             text = facts(step, loss=loss, log_z=log_z, tv=tv)
-            self.say(f"step {step:,}  {text}  {elapsed:.0f} s")
+            left = ""
+            if before < step < self._steps:
+                seconds = (elapsed - compiled) / (step - before) * (self._steps - step)
+                left = f", about {seconds:.0f} s left"
+            share = f"step {step:,} of {self._steps:,} ({step / self._steps:.0%})"
+            self.say(f"{share}  {text}  {elapsed:.0f} s{left}")
 
     def say(self, message: str) -> None:
         """Prints a line."""

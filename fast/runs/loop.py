@@ -12,7 +12,7 @@ import numpy as np
 
 from fast.laws.enumeration import Floats
 from fast.runs.checkpoints import save_checkpoint, seeds_gone_bad
-from fast.runs.display import PLAIN, Display, Progress, slow
+from fast.runs.display import PLAIN, Display, Progress
 from fast.runs.interrupts import deferred_interrupts
 from fast.runs.records import append_metrics, read_metrics
 from fast.runs.sizes import check_program, out_of_memory
@@ -94,13 +94,12 @@ class Loop:
         config, started, last = self._config, time.perf_counter(), self._config.optimiser.steps
         until = min(self._step + CHUNK, last)
         try:
-            with slow(f"at steps {self._step:,} to {until:,}; the first are compiled as well"):
-                if self._memory is not None:
-                    size = self._memory(self._state, until - self._step)
-                    progress.say(check_program(size, config.sampling.batch))
-                    self._memory = None
-                self._state, info = self._advance(self._state, until - self._step)
-                losses = np.asarray(info.loss, np.float64)
+            if self._memory is not None:
+                size = self._memory(self._state, until - self._step)
+                progress.say(check_program(size, config.sampling.batch))
+                self._memory = None
+            self._state, info = self._advance(self._state, until - self._step)
+            losses = np.asarray(info.loss, np.float64)
         except jax.errors.JaxRuntimeError as error:
             explained = out_of_memory(error, config.sampling.batch)
             if explained is None:

@@ -171,7 +171,7 @@ def _slope(records: Sequence[Mapping[str, Any]], row: int) -> str:
     (start, high), (end, low) = before[-1], curve[-1]
     verdict = "more steps alone are unlikely to help"
     if low < (1 - LEVEL) * high:
-        verdict = "more steps help (pdai train --resume RUN --steps N)"
+        verdict = f"more steps help (pdai train --resume RUN --steps {2 * end}, in all)"
     return (
         f"slope: TV went from {high:.4f} at step {start:,} to {low:.4f} at step {end:,}: {verdict}"
     )

@@ -9,20 +9,19 @@ from fast.tasks import CustomTask, Task
 from fast.training.compose import TrainConfig
 from reference.contract.errors import InputError
 from reference.contract.loading import OBJECT
-from reference.problems.closed_form import ClosedForm
 from reference.problems.enumeration import enumerate_dag
 
-# Up to this many states are solved within seconds, and so many of a user's problem are counted,
+# Up to this many states are listed within seconds, and so many of a user's problem are counted,
 # which takes less than one.
 SECONDS, COUNTED = 200_000, 10_000
-CLOSED = "it has a closed form"
 
 
 def exact_beside(config: TrainConfig) -> str | None:
     """The command or call that gives the exact sampler of a run's target, and why.
 
-    None if there is none, or the target has a part of the reward alone. States of a task are
-    bounded by its options; those of a user's problem are listed, up to ten thousand.
+    None if its states are too many to list within seconds, or the target has a part of the reward
+    alone. States of a task are bounded by its options; those of a user's problem are listed, up to
+    ten thousand.
     """
     try:
         why = None if config.factors.parts > 1 else _why(config.task)
@@ -31,9 +30,7 @@ def exact_beside(config: TrainConfig) -> str | None:
         return None
     if why is None:
         return None
-    # Sums and draws of a closed form may take minutes.
-    soon = "" if why == CLOSED else " within seconds"
-    return f"{_command(config.task)} is exact{soon}, without training: {why}"
+    return f"{_command(config.task)} is exact within seconds, without training: {why}"
 
 
 def _why(task: Task) -> str | None:
@@ -44,7 +41,7 @@ def _why(task: Task) -> str | None:
         return f"it has {len(enumerate_dag(problem, COUNTED).labels):,} states"
     if task.states() <= SECONDS:
         return f"it has at most {task.states():,} states"
-    return CLOSED if isinstance(task.make_problem(), ClosedForm) else None
+    return None
 
 
 def hint_at_exact(config: TrainConfig) -> None:

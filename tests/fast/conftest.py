@@ -17,6 +17,6 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert "TV to the target (float64)" in done.stdout
     assert "untrained (uniform)" in done.stdout
     # Between two measurements the last is shown with the step it is of.
-    assert re.search(r"step 300 .* TV 0\.\d{4} \(step 200\)", done.stderr)
+    assert re.search(r"step 300 of 400 \(75%\) .* TV 0\.\d{4} \(step 200\)", done.stderr)
     assert re.search(r"step 400 .* TV 0\.\d{4}  \d+ s", done.stderr)
     return folder / "runs" / "lines-gru-0"

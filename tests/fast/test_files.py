@@ -1,5 +1,6 @@
 """Files and folders that appear whole, and the lock on a run folder."""
 
+import io
 import os
 import signal
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 
 import fast.runs.display
 import fast.runs.files
-from fast.runs.display import slow
+from fast.runs.display import Lines, slow
 from fast.runs.files import alone_in, new_folder
 from fast.runs.folder import row_of_seed
 from fast.training.compose import configure
@@ -182,6 +183,24 @@ def test_what_takes_long_is_said(
     with slow("counting"):
         time.sleep(0.2)
     assert capsys.readouterr().err == "counting ...\n"
+
+
+def test_progress_has_the_share_done_and_the_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Ten seconds are compiling, with the first hundred steps; then a hundred take four.
+    clock = iter((0.0, 10.0, 14.0, 22.0))
+    monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+    shown = Lines("run", 400, file := io.StringIO())
+    for step in (100, 200, 400):
+        shown.update(step, loss=0.5, log_z=1.0, tv=None)
+    assert [
+        line.replace("loss 0.5000  log Z 1.000  ", "") for line in file.getvalue().split("\n")
+    ] == [
+        "run: 400 steps; compiling ...",
+        "step 100 of 400 (25%)  10 s",
+        "step 200 of 400 (50%)  14 s, about 8 s left",
+        "step 400 of 400 (100%)  22 s",
+        "",
+    ]
 
 
 def test_a_seed_is_found_among_those_of_its_run_and_no_other_is() -> None:

@@ -366,7 +366,11 @@ def test_the_missing_mass_is_named_with_its_share() -> None:
     [
         ((), "was not recorded"),
         ((0.4,), "was not recorded"),
-        ((0.5, 0.4, 0.3, 0.2), "from 0.4000 at step 200 to 0.2000 at step 400: more steps help"),
+        (
+            (0.5, 0.4, 0.3, 0.2),
+            "from 0.4000 at step 200 to 0.2000 at step 400: more steps help (pdai train --resume "
+            "RUN --steps 800, in all)",
+        ),
         ((0.5, 0.2, 0.2, 0.19), "from 0.2000 at step 200 to 0.1900 at step 400: more steps alone"),
         ((0.5, 0.2, 0.2, 0.3), "to 0.3000 at step 400: more steps alone are unlikely to help"),
     ],
