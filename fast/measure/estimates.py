@@ -25,9 +25,12 @@ from reference.metrics import Estimate, fcs_estimate
 from reference.problems import ClosedForm
 from reference.problems.base import is_ours
 
-# Backward trajectories per state, and trajectories each way, at the end of a run; the standard
-# error of TV is then below 0.004. A curve has fewer, as TV is estimated at every evaluation.
-BACKWARD = 64
+# The most backward trajectories per state at the end of a run. Their number is doubled until FCS
+# falls by less than this share of itself from half of them to all; below eight, by a tenth of that,
+# as so few show their own error badly.
+BACKWARD, ENOUGH = 64, 0.1
+# Trajectories each way, at the end of a run; the standard error of TV is then below 0.004. A curve
+# has fewer, as TV is estimated at every evaluation.
 SAMPLES, CURVE_SAMPLES = 16_384, 4_096
 
 UNSEEN = (
@@ -50,6 +53,7 @@ class _Samples:
         is_refuted: whether a KL divergence below 0 has shown that it is wrong.
         laws: the estimates of `p_T` at the FCS states, up to a factor, one row per policy.
         biases: the estimated bias of FCS, one per policy.
+        drawn: the backward trajectories of each state, one number per policy.
     """
 
     def __init__(
@@ -79,6 +83,7 @@ class _Samples:
         self.backward = few if back.log_p_b.any() else 1
         self.laws: list[Floats] = []
         self.biases: list[float] = []
+        self.drawn: list[int] = []
 
     def _log_rewards(self, states: Any) -> Floats:
         return np.asarray(jax.vmap(self.environment.log_reward)(states), np.float64)
@@ -87,11 +92,12 @@ class _Samples:
         """The figures of a policy; `log Z` is estimated if it is not learned."""
         environment = self.environment
         forward = forward_paths(policy, environment, self.count, seed)
-        fcs, bias, log_p = estimated_fcs(
+        fcs, bias, log_p, drawn = estimated_fcs(
             policy, environment, self.final, self.log_rewards, self.size, self.backward, seed
         )
         self.laws.append(scaled(log_p))
         self.biases.append(bias)
+        self.drawn.append(drawn)
         log_weights = forward.log_reward - forward.log_ratio
         elbo = mean_of(log_weights)
         log_z = elbo if learned is None else Estimate(learned, 0.0)
@@ -124,7 +130,7 @@ def estimated_report(
     """Measures samplers by samples alone; also `p_T` and `R` of the FCS states, normalised.
 
     There are at most 16,384 trajectories each way; with fewer, in proportion fewer backward
-    trajectories for each of the FCS states.
+    trajectories at most for each of the FCS states.
 
     Args:
         policies: the samplers, one for each seed of training.
@@ -138,6 +144,7 @@ def estimated_report(
     uniform = uniform_policy(policies[0])
     learned, untrained = figures_of_all(on.measured, policies, uniform, learned_log_z, seed)
     law, target = np.stack(on.laws[: len(policies)]), scaled(on.log_rewards)
+    paths = " to ".join(map(str, sorted({min(on.drawn), max(on.drawn)})))
     report = Report(
         learned=learned,
         uniform=untrained,
@@ -147,7 +154,7 @@ def estimated_report(
         log_z=on.log_z,
         log_z_is_learned=learned_log_z is not None,
         notes=(
-            f"FCS: p_T from {on.backward} backward trajectories a state; from half as many it is "
+            f"FCS: p_T from {paths} backward trajectories a state; from half as many it is "
             f"{max(on.biases):+.4f} higher at most",
             *([] if on.log_z is not None else [UNSEEN]),
             *([TOLD] if on.is_told else []),
@@ -209,40 +216,45 @@ def estimated_fcs(
     size: int,
     backward: int,
     seed: int,
-) -> tuple[Estimate, float, Floats]:
+) -> tuple[Estimate, float, Floats, int]:
     """FCS (eq:fcsa) on given batches, with `p_T(x)` estimated from backward trajectories.
 
     `p_T(x) = E p_F(tau) / p_B(tau | x)` over `tau ~ p_B(. | x)`; its noise makes FCS too large.
-    Each of the states, batch by batch, has `backward` trajectories; one is exact where a state has
-    only one. `p_B` must not read latents.
+    One trajectory is exact where a state has only one. `p_B` must not read latents.
 
     Args:
         policy: the sampler.
         environment: the state graph as array code.
-        final: a batch of terminal states.
+        final: a batch of terminal states, batch by batch of the definition.
         log_rewards: their log R, in nats.
         size: the number of states of a batch of the definition.
-        backward: trajectories for each state.
+        backward: the most trajectories for each state; fewer are drawn where they are enough.
         seed: the seed of every draw.
 
     Returns:
         the estimate; by how much it falls from half the trajectories to all, which shows the size
-        of the bias; and the estimates of `log p_T`, in nats.
+        of the bias; the estimates of `log p_T`, in nats; and the number of trajectories.
     """
-    ratios = np.stack(
-        [backward_paths(policy, environment, final, seed + i).log_ratio for i in range(backward)]
-    )
     batches = np.arange(len(log_rewards)).reshape(-1, size)
-    target = scaled(log_rewards)
+    target, ratios, count = scaled(log_rewards), list[Floats](), min(2, backward)
 
     def fcs(rows: Floats) -> tuple[Estimate, Floats]:
         largest = rows.max(0)
         log_p = largest + np.log(np.exp(rows - largest).mean(0))
         return fcs_estimate(scaled(log_p), target, batches), log_p
 
-    whole, log_p = fcs(ratios)
-    half = fcs(ratios[: backward // 2])[0].mean if backward > 1 else whole.mean
-    return whole, half - whole.mean, log_p
+    while True:
+        ratios += [
+            backward_paths(policy, environment, final, seed + i).log_ratio
+            for i in range(len(ratios), count)
+        ]
+        whole, log_p = fcs(np.stack(ratios))
+        half = fcs(np.stack(ratios[: count // 2]))[0] if count > 1 else whole
+        fall = half.mean - whole.mean
+        share = ENOUGH if count >= 8 else ENOUGH / 10
+        if count == backward or abs(fall) < share * whole.mean:
+            return whole, fall, log_p, count
+        count = min(2 * count, backward)
 
 
 def random_terminals(environment: AbstractEnvironment[Any], count: int, seed: int) -> Any:

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from random import Random
 from typing import NamedTuple, Self
+
+import numpy as np
 
 from reference.contract.errors import (
     InputError,
@@ -17,6 +18,9 @@ from reference.contract.errors import (
 )
 from reference.problems.base import RewardForm, combined, dyadic
 from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded, seeded_arrays
+
+# The bits of a random word, which is compared with a probability before all of it is.
+BITS = 64
 
 
 class Items(NamedTuple):
@@ -161,12 +165,13 @@ class Sets(Summed):
     def sample(self, count: int, seed: int) -> list[Items]:
         """Independent samples of the target, drawn with integers alone.
 
-        Items are decided from last to first: the probability that item i is among k items of the
-        first i + 1 is the share of such sets in their `Z`.
+        Items are decided from last to first, for all samples at once: the probability that item i
+        is among k items of the first i + 1 is the share of such sets in their `Z`.
         """
-        rng, count = seeded(seed), check_count(count)
+        count = check_count(count)
         if self.form == "product":
-            return [self._by_item(rng) for _ in range(count)]
+            return self._by_item(count, seed)
+        rng = seeded(seed)
         # R is a sum over items: one item by weight, the others uniformly.
         samples, law = [], FiniteLaw.of(dict(enumerate(self.weights)))
         for _ in range(count):
@@ -176,16 +181,26 @@ class Sets(Summed):
             samples.append(Items(tuple(members)))
         return samples
 
-    def _by_item(self, rng: Random) -> Items:
-        members, k = [], self.size
+    def _by_item(self, count: int, seed: int) -> list[Items]:
+        arrays, rng, most = seeded_arrays("sample", seed), seeded(seed), 2**BITS - 1
+        left, chosen = np.full(count, self.size), np.zeros((count, len(self.weights)), bool)
         for i in range(len(self.weights) - 1, -1, -1):
-            if not k:
-                break
-            inside, total = self._integers[i] * self._sums[i][k - 1], self._sums[i + 1][k]
-            if rng.randrange(total) < inside:
-                members.append(i)
-                k -= 1
-        return Items(tuple(reversed(members)))
+            without, total = self._sums[i], self._sums[i + 1]
+            inside = [0, *(self._integers[i] * without[k] for k in range(self.size))]
+            parts = [
+                min(most, (x << BITS) // n) if n else 0 for x, n in zip(inside, total, strict=True)
+            ]
+            below = np.array(parts, np.uint64)[left]
+            words = arrays.integers(most, endpoint=True, size=count, dtype=np.uint64)
+            chosen[:, i] = words < below
+            # All bits are equal: the rest of the probability decides, as in one draw of all.
+            for row in np.flatnonzero(words == below).tolist():
+                k = left[row]
+                rest = (inside[k] << BITS) - parts[k] * total[k]
+                chosen[row, i] = rng.randrange(total[k]) < rest
+            left -= chosen[:, i]
+        rows = np.nonzero(chosen)[1].reshape(count, self.size).tolist()
+        return [Items(tuple(row)) for row in rows]
 
     @cached_property
     def _integers(self) -> tuple[int, ...]:

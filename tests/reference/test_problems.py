@@ -51,6 +51,7 @@ from reference.problems import (
     dyadic,
     hard_core,
     phylogeny,
+    sets,
 )
 from reference.problems.closed_form import Enclosure
 from reference.problems.graphs import EdgeAddition, Graph, added_edge, graph
@@ -427,6 +428,14 @@ def test_samples_follow_the_target(name: str) -> None:
     assert problem.sample(40, seed=1) == problem.sample(40, seed=1) != problem.sample(40, seed=2)
     assert problem.sample(0, seed=1) == []
     refused("count is -1", lambda: problem.sample(-1, seed=0))
+
+
+@pytest.mark.parametrize("bits", [1, 3])
+def test_sets_follow_the_target_where_the_first_bits_do_not_decide(
+    bits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sets, "BITS", bits)
+    test_samples_follow_the_target("sets")
 
 
 def _p_value(counts: Counter[Any], law: dict[Any, Fraction]) -> float:

@@ -199,18 +199,24 @@ def test_the_distance_of_trajectories_is_estimated_without_bias(
     "log_p = rows.mean(0)",
 )
 @pytest.mark.crosscheck("fast.measure.estimates.estimated_fcs")
-def test_fcs_of_backward_trajectories_is_that_of_their_mean_ratio(exact: Exact) -> None:
+def test_fcs_of_backward_trajectories_is_that_of_their_mean_ratio(
+    exact: Exact, monkeypatch: pytest.MonkeyPatch
+) -> None:
     environment, pi = exact.instance.environment, np.array(exact.pi, float)
     final = random_terminals(environment, 32 * 8, SEED)
     drawn = numbers_of(exact.instance, final)
     log_rewards = np.log(pi[drawn])
-    whole, gap, log_p = estimated_fcs(exact.policy, environment, final, log_rewards, 8, 8, SEED)
+    monkeypatch.setattr(estimates, "ENOUGH", 0.0)
+    whole, gap, log_p, count = estimated_fcs(
+        exact.policy, environment, final, log_rewards, 8, 8, SEED
+    )
+    assert count == 8
     rows = [backward_paths(exact.policy, environment, final, SEED + i) for i in range(8)]
     p = np.mean([np.exp(row.log_ratio) for row in rows], axis=0)
     batches = np.arange(32 * 8).reshape(32, 8)
     assert np.exp(log_p) == pytest.approx(p, rel=1e-12)
     assert whole.mean == pytest.approx(fcs_by_hand(p, pi[drawn], batches), rel=1e-12)
-    half, _, _ = estimated_fcs(exact.policy, environment, final, log_rewards, 8, 4, SEED)
+    half, *_ = estimated_fcs(exact.policy, environment, final, log_rewards, 8, 4, SEED)
     assert half.mean - whole.mean == pytest.approx(gap, rel=1e-12)
     # p_T(x) is the mean of the ratio over p_B: without bias, state by state.
     p_t = np.array(exact.p_t, float)
@@ -220,12 +226,29 @@ def test_fcs_of_backward_trajectories_is_that_of_their_mean_ratio(exact: Exact) 
         assert abs(estimate.mean - p_t[x]) <= ERRORS * estimate.standard_error + 1e-6
 
 
+def test_no_more_backward_trajectories_are_drawn_than_fcs_needs(exact: Exact) -> None:
+    environment, pi = exact.instance.environment, np.array(exact.pi, float)
+    final = random_terminals(environment, 64 * 8, SEED)
+    drawn = numbers_of(exact.instance, final)
+    true = fcs_by_hand(np.array(exact.p_t, float), pi[drawn], drawn.reshape(64, 8))
+    arguments = (exact.policy, environment, final, np.log(pi[drawn]), 8)
+    whole, fall, _, count = estimated_fcs(*arguments, 64, SEED)
+    assert 8 <= count < 64
+    assert abs(fall) < 0.1 * whole.mean
+    # The bias is of the size of the last fall, which has a share of noise.
+    assert 0 <= whole.mean - true < 0.1 * true
+    # Control: two are too few.
+    few, _, _, count = estimated_fcs(*arguments, 2, SEED)
+    assert count == 2
+    assert few.mean - true > 0.1 * true
+
+
 @pytest.mark.crosscheck("fast.measure.estimates.estimated_report")
 def test_a_report_without_enumeration_has_the_figures_of_all_trajectories(
     exact: Exact, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     count = 4_000
-    for name, value in (("SAMPLES", count), ("BACKWARD", 64), ("FCS_BATCHES", 16), ("FCS_SIZE", 8)):
+    for name, value in (("SAMPLES", count), ("ENOUGH", 0.0), ("FCS_BATCHES", 16), ("FCS_SIZE", 8)):
         monkeypatch.setattr(estimates, name, value)
     environment = exact.instance.environment
     form = closed_form(exact.instance.problem)
@@ -271,7 +294,7 @@ def test_a_report_without_enumeration_has_the_figures_of_all_trajectories(
 def test_one_backward_trajectory_is_drawn_where_p_b_is_certain(
     name: str, paths: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for what, value in (("SAMPLES", 100), ("FCS_BATCHES", 2), ("FCS_SIZE", 8)):
+    for what, value in (("SAMPLES", 100), ("ENOUGH", 0), ("FCS_BATCHES", 2), ("FCS_SIZE", 8)):
         monkeypatch.setattr(estimates, what, value)
     instance = make_instance(name)
     policy, form = random_policy(instance.environment), closed_form(instance.problem)
