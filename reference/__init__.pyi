@@ -4,6 +4,7 @@ from .balance import fm_residuals as fm_residuals
 from .balance import log_tb_residuals as log_tb_residuals
 from .balance import subtb_residuals as subtb_residuals
 from .balance import tb_residuals as tb_residuals
+from .bounds import longest_path as longest_path
 from .combination import Sampler as Sampler
 from .combination import aggregated_residuals as aggregated_residuals
 from .combination import check_clients as check_clients
@@ -27,7 +28,6 @@ from .lifted import History as History
 from .lifted import LiftedDAG as LiftedDAG
 from .lifted import Table as Table
 from .lifted import lift as lift
-from .marginals import longest_path as longest_path
 from .marginals import marginal as marginal
 from .marginals import marginal_by_trajectories as marginal_by_trajectories
 from .marginals import mass as mass

@@ -3,9 +3,7 @@
 Each raises InputError if the policies live on different DAGs, or flows or rewards do not fit.
 """
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from fractions import Fraction
 from itertools import combinations
 from typing import Any, TypeAlias
 
@@ -14,11 +12,10 @@ from reference.contract.errors import (
     TooLargeError,
     check_sequence,
     checked,
-    plain,
     shown,
 )
 from reference.dag import Trajectory
-from reference.fields.field import FLOAT64, T
+from reference.fields.field import FLOAT64, T, log_float
 from reference.policies import BackwardKernel, EdgeWeights, ForwardPolicy
 
 # `R(x)`, one per `dag.terminals` and in their order, or by terminal state; integers are converted.
@@ -62,7 +59,7 @@ def db_residuals(
         flow: `F`, one per node; at terminals `R(x)` is used instead.
         rewards: `R(x)`, one per `dag.terminals`, or by state.
     """
-    same_dag(forward, backward)
+    check_same_dag(forward, backward)
     state_flow = _state_flow(forward, flow, rewards)
     for edge, (u, v) in enumerate(forward.dag.edges):
         yield edge, state_flow[u] * forward.values[edge] - state_flow[v] * backward.values[edge]
@@ -90,7 +87,7 @@ def subtb_residuals(
     Raises:
         TooLargeError: if there are more than `limit` paths between any two states.
     """
-    same_dag(forward, backward)
+    check_same_dag(forward, backward)
     dag, one = forward.dag, forward.field.one
     state_flow = _state_flow(forward, flow, rewards)
     paths = [0] * len(dag.labels)
@@ -119,13 +116,15 @@ def tb_residuals(
 ) -> Iterator[tuple[Trajectory, T]]:
     """Trajectory balance (col:tb): `Z p_F(tau) - R(x) p_B(tau|x)`, per complete trajectory.
 
+    It is eq:tb; eq:lines is the case of Lines.
+
     Args:
         forward: `p_F` on the DAG, lifted or not.
         backward: `p_B`, a policy or a kernel, on the same DAG.
         rewards: `R(x)`, one per `dag.terminals`, or by state.
         z: the flow of the initial state, `F(s_o*)`.
     """
-    same_dag(forward, backward)
+    check_same_dag(forward, backward)
     reward = rewards_by_node(forward, rewards)
     forward.field.check([z], "Z")
     for tau in forward.dag.trajectories():
@@ -149,7 +148,7 @@ def log_tb_residuals(
     Raises:
         InputError: if a probability or a reward is zero, where the logarithm does not exist.
     """
-    same_dag(forward, backward)
+    check_same_dag(forward, backward)
     reward = rewards_by_node(forward, rewards)
     FLOAT64.check([log_z], "log Z")
     for tau in forward.dag.trajectories():
@@ -183,7 +182,7 @@ def cb_residuals(
         same_length_only: read the corollary as printed, where both trajectories have the same
             length `T`; the condition is then too weak.
     """
-    same_dag(forward, backward)
+    check_same_dag(forward, backward)
     reward = rewards_by_node(forward, rewards)
     sides = [
         (tau, forward.along(tau), backward.along(tau) * reward[forward.dag.end(tau)])
@@ -250,18 +249,6 @@ def positive_factors(
     return factors
 
 
-def log_float(value: Any) -> float:
-    """The natural logarithm in float64, also of a `Fraction` beyond the range of floats."""
-    if isinstance(value, Fraction):
-        return math.log(value.numerator) - math.log(value.denominator)
-    if isinstance(value, float):
-        return math.log(value)
-    raise InputError(
-        f"{plain(value)} is not a rational or float64 number, so its logarithm is not taken as a "
-        "float: use the field's own (reference.objectives does)"
-    )
-
-
 def _state_flow(policy: ForwardPolicy[T], flow: Sequence[T], rewards: Rewards[T]) -> list[T]:
     """`F` with `F(x) = R(x)` at terminals, as in def:flows."""
     dag = policy.dag
@@ -277,17 +264,17 @@ def _state_flow(policy: ForwardPolicy[T], flow: Sequence[T], rewards: Rewards[T]
     return state_flow
 
 
-def same_dag(*policies: EdgeWeights[Any]) -> None:
+def check_same_dag(*policies: EdgeWeights[Any]) -> None:
     """Checks that policies live on one DAG and have one arithmetic; raises InputError if not."""
     if any(policy.dag is not policies[0].dag for policy in policies):
         raise InputError(
             "the policies live on different DAGs: put all on the same one (a base policy is moved "
             "to a lift by `on(lifted)`)"
         )
-    same_field(*policies)
+    check_same_field(*policies)
 
 
-def same_field(*policies: EdgeWeights[Any]) -> None:
+def check_same_field(*policies: EdgeWeights[Any]) -> None:
     """Checks that policies have one arithmetic: a fraction times a float is silently a float."""
     names = {policy.field.name for policy in policies}
     if len(names) > 1:

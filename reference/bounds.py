@@ -12,12 +12,12 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from reference.balance import Rewards, log_float, positive_factors, rewards_by_node, same_dag
+from reference.balance import Rewards, check_same_dag, positive_factors, rewards_by_node
 from reference.contract.errors import InputError, checked, shown
 from reference.dag import PointedDAG
-from reference.fields.field import FLOAT64, T, gamma
-from reference.marginals import longest_path
+from reference.fields.field import FLOAT64, T, gamma, log_float
 from reference.policies import BackwardKernel, ForwardPolicy
 
 
@@ -31,6 +31,30 @@ class Spread(NamedTuple):
     def oscillation(self) -> float:
         """The difference of the two, which does not depend on `Z`; rounded up."""
         return math.nextafter(self.largest - self.least, math.inf)
+
+
+@checked
+def longest_path(dag: PointedDAG[Any], values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """For each node, the largest sum of `values` (one per edge) over the paths from `s_o` to it.
+
+    With `log p_F - log p_B` as values this bounds the trajectory-balance residual over all
+    trajectories without enumerating them.
+    """
+    best = np.full(len(dag.labels), -np.inf)
+    best[0] = 0.0
+    try:
+        with np.errstate(over="ignore"):
+            edge_values = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"longest_path: the values are no numbers ({error})") from None
+    if edge_values.shape != (len(dag.edges),) or np.isnan(edge_values).any():
+        raise InputError(
+            f"longest_path: the values have shape {edge_values.shape}, or a NaN, but must be one "
+            f"number for each of the {len(dag.edges)} edges"
+        )
+    for (u, v), value in zip(dag.edges, edge_values.tolist(), strict=True):
+        best[v] = max(best[v], best[u] + value)
+    return best
 
 
 @checked
@@ -51,7 +75,7 @@ def residual_spread(
         InputError: if the policies live on different DAGs, the rewards do not fit, or one of the
             numbers is zero, where there is no logarithm.
     """
-    same_dag(forward, backward)
+    check_same_dag(forward, backward)
     dag = forward.dag
     reward = rewards_by_node(forward, rewards)
     FLOAT64.check([log_z], "log Z")
@@ -123,7 +147,7 @@ def one_sided_tv_bound(
     Raises:
         TooLargeError: if there are too many trajectories.
     """
-    same_dag(forward, backward)
+    check_same_dag(forward, backward)
     field, dag = forward.field, forward.dag
     reward = rewards_by_node(forward, rewards)
     field.check([z], "Z")

@@ -11,7 +11,7 @@ from functools import reduce
 from operator import mul
 from typing import Any, Generic
 
-from reference.balance import Rewards, crossed, rewards_by_node, same_field
+from reference.balance import Rewards, check_same_field, crossed, rewards_by_node
 from reference.contract.errors import InputError, check_fields, checked
 from reference.dag import Trajectory
 from reference.fields.field import Field, T
@@ -35,7 +35,7 @@ class Sampler(Generic[T]):
 
     def __post_init__(self) -> None:
         check_fields(self)
-        same_field(self.forward, self.backward)
+        check_same_field(self.forward, self.backward)
         for name, policy in (("forward", self.forward), ("backward", self.backward)):
             if policy.dag is not self.lifted.dag:
                 raise InputError(
@@ -89,7 +89,7 @@ def check_clients(clients: Sequence[Sampler[T]]) -> None:
     passes (prop:apx:dist, claim and control). Raises InputError for such a client, for none, or for
     clients with different base DAGs.
     """
-    _same_base(clients)
+    _check_base(clients)
     field, base = clients[0].forward.field, clients[0].lifted.base
     for tau in base.trajectories():
         for number, client in enumerate(clients):
@@ -112,7 +112,7 @@ def aggregated_residuals(
     makes `p_T` proportional to `prod R_t`, if each client is balanced with its `R_t` and no
     `p_B^(t)(tau|x)` is zero. (The paper prints `p_B(tau'|x)` for `p_B(tau'|x')`.)
     """
-    _same_base(clients, combined)
+    _check_base(clients, combined)
     field = combined.forward.field
     sides = []
     for tau in combined.lifted.base.trajectories():
@@ -144,7 +144,7 @@ def streaming_residuals(
         previous: the sampler of step `T - 1`.
         rewards: `R_T(x)`, one per terminal of the base DAG, or by state.
     """
-    _same_base([previous], current)
+    _check_base([previous], current)
     base = current.lifted.base
     # A lift has the terminals of its base, in the same order.
     reward = dict(
@@ -161,11 +161,11 @@ def _product(field: Field[T], values: Iterable[T]) -> T:
     return reduce(mul, values, field.one)
 
 
-def _same_base(clients: Sequence[Sampler[T]], *combined: Sampler[T]) -> None:
+def _check_base(clients: Sequence[Sampler[T]], *combined: Sampler[T]) -> None:
     if not len(clients):
         raise InputError("no client given, so there is nothing to combine")
     samplers = [*combined, *clients]
-    same_field(*(sampler.forward for sampler in samplers))
+    check_same_field(*(sampler.forward for sampler in samplers))
     for number, sampler in enumerate(samplers):
         if sampler.lifted.base is not samplers[0].lifted.base:
             raise InputError(

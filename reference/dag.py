@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from itertools import chain
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from reference.contract.errors import (
     InputError,
@@ -26,15 +26,11 @@ class Pictured:
     """The pictures of a graph, a lift, a policy or an inspection in notebooks."""
 
     def _repr_html_(self) -> str:
-        return _show().html(self)  # type: ignore[no-any-return]
+        show = import_module("reference.looking.show")  # It loads matplotlib.
+        return show.html(self)  # type: ignore[no-any-return]
 
     def _repr_svg_(self) -> str | None:
-        return _show().svg(self)  # type: ignore[no-any-return]
-
-
-def _show() -> Any:
-    """`reference.looking.show`, which loads matplotlib."""
-    return import_module("reference.looking.show")
+        return import_module("reference.looking.show").svg(self)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

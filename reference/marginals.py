@@ -1,12 +1,6 @@
-"""The terminal distribution of a policy (eq:marginal), by dynamic programming and enumeration."""
+"""The terminal law of a policy (eq:marginal, lifted eq:marginallifted), by sums and by listing."""
 
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
-
-from reference.contract.errors import InputError, checked
-from reference.dag import PointedDAG
+from reference.contract.errors import checked
 from reference.fields.field import T
 from reference.policies import BackwardKernel, EdgeWeights, ForwardPolicy
 
@@ -52,27 +46,3 @@ def mass(kernel: BackwardKernel[T]) -> tuple[T, ...]:
     """
     sums = path_sums(kernel)
     return tuple(sums[x] for x in kernel.dag.terminals)
-
-
-@checked
-def longest_path(dag: PointedDAG[Any], values: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """For each node, the largest sum of `values` (one per edge) over the paths from `s_o` to it.
-
-    With `log p_F - log p_B` as values this bounds the trajectory-balance residual over all
-    trajectories without enumerating them.
-    """
-    best = np.full(len(dag.labels), -np.inf)
-    best[0] = 0.0
-    try:
-        with np.errstate(over="ignore"):
-            edge_values = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"longest_path: the values are no numbers ({error})") from None
-    if edge_values.shape != (len(dag.edges),) or np.isnan(edge_values).any():
-        raise InputError(
-            f"longest_path: the values have shape {edge_values.shape}, or a NaN, but must be one "
-            f"number for each of the {len(dag.edges)} edges"
-        )
-    for (u, v), value in zip(dag.edges, edge_values.tolist(), strict=True):
-        best[v] = max(best[v], best[u] + value)
-    return best

@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from reference.balance import log_float
 from reference.contract.errors import InputError, check_integer, check_seed, checked, plain, shown
+from reference.fields.field import log_float
 
 # Distances need an order, which rationals and floats have.
-T = TypeVar("T", Fraction, float)
+Ordered = TypeVar("Ordered", Fraction, float)
 Floats = npt.NDArray[np.float64]
 
 # Tolerance of the sum of float probabilities, computed in float32 along long trajectories.
@@ -22,7 +22,7 @@ ROUNDED = 1e-3
 
 
 @checked
-def normalize(rewards: Sequence[T]) -> tuple[T, ...]:
+def normalize(rewards: Sequence[Ordered]) -> tuple[Ordered, ...]:
     """The target `pi(x) = R(x) / sum of R`; raises InputError unless it is a law.
 
     Integers are taken for fractions.
@@ -36,14 +36,14 @@ def normalize(rewards: Sequence[T]) -> tuple[T, ...]:
 
 
 @checked
-def total_variation(p: Sequence[T], q: Sequence[T]) -> T:
+def total_variation(p: Sequence[Ordered], q: Sequence[Ordered]) -> Ordered:
     """`TV(p, q) = (1/2) sum |p(x) - q(x)|`, exact on exact numbers."""
     _check_pair(p, q)
     return _distance(p, q)
 
 
 @checked
-def kl_divergence(p: Sequence[T], q: Sequence[T]) -> float:
+def kl_divergence(p: Sequence[Ordered], q: Sequence[Ordered]) -> float:
     """`KL(p || q) = sum p(x) log(p(x) / q(x))` in nats, infinite where q has a zero p lacks.
 
     It is summed as `sum of (p log(p/q) - p + q)`, plus the difference of the totals: no term is
@@ -61,7 +61,7 @@ def kl_divergence(p: Sequence[T], q: Sequence[T]) -> float:
 
 
 @checked
-def fcs(p: Sequence[T], q: Sequence[T], batch_size: int) -> T:
+def fcs(p: Sequence[Ordered], q: Sequence[Ordered], batch_size: int) -> Ordered:
     """FCS (eq:fcsa) with uniform batches, exact: the mean over every batch of distinct `x`.
 
     `TV(p|B, q|B)` averaged over all sets `B` of `batch_size` terminals, where `p|B` is `p`
@@ -83,7 +83,9 @@ def fcs(p: Sequence[T], q: Sequence[T], batch_size: int) -> T:
 
 
 @checked
-def fcs_under(p: Sequence[T], q: Sequence[T], batches: Mapping[tuple[int, ...], T]) -> T:
+def fcs_under(
+    p: Sequence[Ordered], q: Sequence[Ordered], batches: Mapping[tuple[int, ...], Ordered]
+) -> Ordered:
     """FCS (eq:fcsa) under any distribution of batches, exact: `sum of r(B) TV(p|B, q|B)`.
 
     Args:
@@ -185,7 +187,7 @@ def _weights(name: str, values: object) -> Floats:
     return weights
 
 
-def _divergence(a: T, b: T) -> float:
+def _divergence(a: Ordered, b: Ordered) -> float:
     """`a log(a/b) - a + b` for `b > 0`, without cancellation."""
     excess = float((a - b) / b) if a <= 2 * b else math.inf
     if a == 0:
@@ -196,12 +198,12 @@ def _divergence(a: T, b: T) -> float:
     return float(a) * (log_float(a) - log_float(b)) - float(a - b)
 
 
-def _distance(p: Sequence[T], q: Sequence[T]) -> T:
+def _distance(p: Sequence[Ordered], q: Sequence[Ordered]) -> Ordered:
     differences = [abs(a - b) for a, b in zip(p, q, strict=True)]
     return sum(differences[1:], start=differences[0]) / 2
 
 
-def _on_batch(p: Sequence[T], q: Sequence[T], batch: tuple[int, ...]) -> T:
+def _on_batch(p: Sequence[Ordered], q: Sequence[Ordered], batch: tuple[int, ...]) -> Ordered:
     part_p, part_q = [p[i] for i in batch], [q[i] for i in batch]
     if not (sum(part_p) > 0 and sum(part_q) > 0):
         raise InputError(

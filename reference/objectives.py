@@ -9,7 +9,7 @@ cancels.
 
 from typing import Generic, NamedTuple
 
-from reference.balance import Rewards, positive_factors, rewards_by_node, same_dag
+from reference.balance import Rewards, check_same_dag, positive_factors, rewards_by_node
 from reference.contract.errors import checked
 from reference.fields.field import T
 from reference.marginals import path_sums
@@ -113,7 +113,7 @@ class _Increments(Generic[T]):
         rewards: Rewards[T],
         exploratory: ForwardPolicy[T],
     ) -> None:
-        same_dag(forward, backward, exploratory)
+        check_same_dag(forward, backward, exploratory)
         field, dag = forward.field, forward.dag
         self.forward, self.exploratory = forward, exploratory
         reward = rewards_by_node(forward, rewards)

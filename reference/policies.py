@@ -55,10 +55,10 @@ class EdgeWeights(Pictured, Generic[T]):
             field: the arithmetic.
             weights: a number per edge.
         """
-        given = EdgeWeights(dag, field, [field.convert(w) for w in weights]).values
-        values = list(given)
+        numbers = EdgeWeights(dag, field, [field.convert(w) for w in weights]).values
+        values = list(numbers)
         for node, row in cls.rows(dag):
-            total = field.sum(given[edge] for edge in row)
+            total = field.sum(numbers[edge] for edge in row)
             if not field.positive(total):
                 raise InputError(
                     f"{cls.__name__}: the weights at state {shown(dag.labels[node])} sum to "
@@ -66,7 +66,7 @@ class EdgeWeights(Pictured, Generic[T]):
                     "weight"
                 )
             for edge in row:
-                values[edge] = given[edge] / total
+                values[edge] = numbers[edge] / total
         return cls(dag, field, values)
 
     @classmethod
@@ -77,7 +77,10 @@ class EdgeWeights(Pictured, Generic[T]):
 
     @classmethod
     def rows(cls, dag: PointedDAG[Any]) -> Iterable[tuple[int, Sequence[int]]]:
-        """The groups of edges that belong to one choice, with the node that makes it."""
+        """The groups of edges that belong to one choice, with the node that makes it.
+
+        They are the parents of each node, but the children for a forward policy.
+        """
         return ((v, row) for v, row in enumerate(dag.in_edges) if row)
 
     def along(self, trajectory: Trajectory) -> T:

@@ -58,19 +58,19 @@ def forward_from_backward(
 
 @checked
 def forward_from_law(
-    policy_space: ForwardPolicy[T], law: Callable[[Trajectory], T]
+    elsewhere: ForwardPolicy[T], law: Callable[[Trajectory], T]
 ) -> ForwardPolicy[T]:
     """The conditional probabilities of a distribution over complete trajectories.
 
     `p_F(s'|s)` is the mass through the edge over the mass through the state. The distribution of a
     forward policy gives back that policy on the states it visits; rows of other states are those of
-    `policy_space`.
+    `elsewhere`.
 
     Args:
-        policy_space: any policy on the DAG; its rows are used where there is no mass.
+        elsewhere: any policy on the DAG; its rows are used where there is no mass.
         law: the probability of each trajectory.
     """
-    dag, field = policy_space.dag, policy_space.field
+    dag, field = elsewhere.dag, elsewhere.field
     through = [field.zero] * len(dag.edges)
     for tau in dag.trajectories():
         weight = called("forward_from_law", "law", law, tau)
@@ -82,7 +82,7 @@ def forward_from_law(
             )
         for edge in tau:
             through[edge] = through[edge] + weight
-    return _normalized(dag, field, through, policy_space.values)
+    return _normalized(dag, field, through, elsewhere.values)
 
 
 @checked
@@ -91,8 +91,8 @@ def markov_projection(lifted: LiftedDAG[Any], forward: ForwardPolicy[T]) -> Forw
 
     `p~(s'|s) = sum_W u(s, W) p_F(s'|s, W) / sum_W u(s, W)`, with `u` the probability of visiting a
     lifted state. Path dependence therefore adds nothing to the terminal distributions that
-    unrestricted policies can reach. States that are never visited get a uniform row. Raises
-    InputError if `forward` is not a policy on this lift.
+    unrestricted policies can reach (claim markov-projection). States that are never visited get a
+    uniform row. Raises InputError if `forward` is not a policy on this lift.
     """
     base, field = lifted.base, forward.field
     visits = visits_of_lift(lifted, forward)
@@ -113,6 +113,8 @@ def visits_of_lift(lifted: LiftedDAG[Any], forward: ForwardPolicy[T]) -> list[T]
 @checked
 def h_transform(lifted: LiftedDAG[Any], backward: BackwardPolicy[T]) -> BackwardPolicy[T]:
     """The normalised lifted backward policy with the trajectory distribution of an unlifted one.
+
+    It is the h-transform of Doob (claim h-transform).
 
     `p_B*((u, V)|(s, W)) = p~_B(u|s) h(u, V) / h(s, W)`, where `h(s, W)` is the probability under
     `p~_B` that the history of `s` leads to the latent `W`. Rows with `h(s, W) = 0` are never used

@@ -44,8 +44,8 @@ def advance(
     W: Array,
     R: Array,
     x: Input,
-    write: Literal["q", "k"] = "q",
-    read: Literal["before", "after"] = "before",
+    write_key: Literal["q", "k"] = "q",
+    erase: Literal["before", "after"] = "before",
 ) -> Array:
     """`W_t` from `W_{t-1}`: one step of eq:ASRWM.
 
@@ -53,11 +53,11 @@ def advance(
         W: `W_{t-1}`, `(d, d)`.
         R: the rotation, `(d, d)`.
         x: the outputs of the slow weights at `s_t`.
-        write: where the change is written: `zeta(q)`, as printed, or `zeta(k)`, a delta rule.
-        read: whether the erased value is read before the rotation, as printed, or after.
+        write_key: where the change is written: `zeta(q)`, as printed, or `zeta(k)`, a delta rule.
+        erase: whether the erased value is read before the rotation, as printed, or after.
     """
-    old = W @ x.k if read == "before" else W @ R @ x.k
-    new: Array = W @ R + x.rate * np.outer(x.v - old, x.q if write == "q" else x.k)
+    old = W @ x.k if erase == "before" else W @ R @ x.k
+    new: Array = W @ R + x.rate * np.outer(x.v - old, x.q if write_key == "q" else x.k)
     return new
 
 

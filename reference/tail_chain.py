@@ -11,7 +11,7 @@ grows a new tail by `p_F`, which ends in x' after L' edges in all. It is accepte
 from collections.abc import Sequence
 from fractions import Fraction
 
-from reference.balance import rewards_by_node, same_dag
+from reference.balance import check_same_dag, rewards_by_node
 from reference.contract.errors import InputError, checked
 from reference.dag import Trajectory
 from reference.marginals import mass
@@ -35,7 +35,7 @@ def tail_chain(
         InputError: if the policies have different DAGs, the mass of `p_B` is not 1, or a reward is
             not positive.
     """
-    same_dag(forward, backward)
+    check_same_dag(forward, backward)
     dag, rewards = forward.dag, [*rewards_by_node(forward, rewards).values()]
     if any(b != 1 for b in mass(backward)) or min(rewards) <= 0:
         raise InputError(

@@ -127,7 +127,7 @@ def test_without_the_identity_in_phi_the_old_latent_is_kept_twice() -> None:
 def test_written_at_the_key_read_after_the_rotation_it_is_the_delta_rule(scope: Any) -> None:
     rng = random.Random(0)
     for W, R, x in steps(60, seed=3):
-        after = advance(W, R, x, write="k", read="after")
+        after = advance(W, R, x, write_key="k", erase="after")
         # What is read at k moves towards v by the share rate |k|^2, whatever R is ...
         assert (after @ x.k - x.v == (1 - x.rate * square(x.k)) * (W @ R @ x.k - x.v)).all()
         # ... along the gradient of |v - W R k|^2 / 2 in W R: nothing changes orthogonally to k.
@@ -141,8 +141,8 @@ def test_written_at_the_key_read_after_the_rotation_it_is_the_delta_rule(scope: 
 def test_with_a_key_of_norm_one_and_rate_one_the_value_is_stored() -> None:
     k, q, v = exact(["3/5", "4/5"]), exact([1, 0]), exact([1, 3])
     x = Input(q, k, v, Fraction(1))
-    assert (advance(eye(2), eye(2), x, write="k") @ k == v).all()
-    assert (advance(eye(2), plane(QUARTER), x, write="k", read="after") @ k == v).all()
+    assert (advance(eye(2), eye(2), x, write_key="k") @ k == v).all()
+    assert (advance(eye(2), plane(QUARTER), x, write_key="k", erase="after") @ k == v).all()
 
 
 @pytest.mark.control("eq:ASRWM.delta")
@@ -166,7 +166,7 @@ def test_as_printed_the_share_depends_on_both_keys() -> None:
 @pytest.mark.control("eq:ASRWM.delta")
 def test_the_key_alone_is_not_enough_when_the_matrix_turns() -> None:
     k, v = exact(["3/5", "4/5"]), exact([1, 3])
-    half_repaired = advance(eye(2), plane(QUARTER), Input(k, k, v, Fraction(1)), write="k")
+    half_repaired = advance(eye(2), plane(QUARTER), Input(k, k, v, Fraction(1)), write_key="k")
     # W R k = (-4/5, 3/5), and v - W k is added to it: 1 - 7/5 and 3 - 1/5.
     assert (half_repaired @ k).tolist() == [Fraction(-2, 5), Fraction(14, 5)]
 
@@ -223,7 +223,7 @@ def test_the_determinant_of_a_transition_is_one_less_the_rotated_product(scope: 
 @pytest.mark.catches(
     "Writes at q even where the repair writes at k.",
     "reference/srwm.py",
-    'x.q if write == "q" else x.k',
+    'x.q if write_key == "q" else x.k',
     "x.q",
 )
 @pytest.mark.claim("eq:ASRWM.stability")

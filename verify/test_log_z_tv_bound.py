@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reference.balance import log_float
 from reference.certificates.expectations import exact_lines
-from reference.fields.field import RATIONAL
+from reference.fields.field import RATIONAL, log_float
 from reference.marginals import marginal
 from reference.metrics import normalize, total_variation
 from reference.policies import BackwardKernel, BackwardPolicy, ForwardPolicy

@@ -114,7 +114,7 @@ def test_residuals_bound_the_total_variation_on_every_small_lift(scope: Scope) -
 
 @pytest.mark.catches(
     "Log-probabilities pass through float32 before they are added up.",
-    "reference/marginals.py",
+    "reference/bounds.py",
     "np.asarray(values, dtype=np.float64)",
     "np.asarray(values, dtype=np.float32)",
 )

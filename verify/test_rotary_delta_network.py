@@ -125,7 +125,7 @@ def test_the_repaired_update_is_the_delta_rule_on_turned_keys() -> None:
     for W, R, inputs, _ in cases(20, seed=3):
         printed, U = W, W
         for t, x in enumerate(inputs, start=1):
-            printed = advance(printed, R, x, write="k", read="after")
+            printed = advance(printed, R, x, write_key="k", erase="after")
             key = power(R, t) @ x.k
             U = U + x.rate * np.outer(x.v - U @ key, key)
             assert (printed == U @ power(R, t)).all()

@@ -22,10 +22,10 @@ GROUP = 32
 PASS = 2**19
 
 
-def recurrent_groups(given: Evaluation) -> tuple[Steps, Pullback]:
+def recurrent_groups(evaluation: Evaluation) -> tuple[Steps, Pullback]:
     """`evaluate`, and its pullback: group by group where sampling cached the terms."""
-    policy, environment, trajectories, _, _ = given
-    arrays, activations = given.arrays, given.activations
+    policy, environment, trajectories, _, _ = evaluation
+    arrays, activations = evaluation.arrays, evaluation.activations
     if policy.backward.reads_latent:
         activations = ()
     if activations:
@@ -34,26 +34,26 @@ def recurrent_groups(given: Evaluation) -> tuple[Steps, Pullback]:
         # Where trajectories end one by one, only read-outs are kept.
         both = zip(first, activations, strict=False)
         activations = tuple(jnp.concatenate([start[None], later]) for start, later in both)
-    terms = partial(_terms, given)
-    values = cached_terms(given)
+    terms = partial(_terms, evaluation)
+    values = cached_terms(evaluation)
     if values is None:
-        return _as_a_whole(given, lambda arrays: terms(arrays, trajectories, activations))
+        return _as_a_whole(evaluation, lambda arrays: terms(arrays, trajectories, activations))
     share = math.gcd(len(trajectories.active), GROUP)
-    groups = Groups(terms, trajectories, activations, share, given.thins)
+    groups = Groups(terms, trajectories, activations, share, evaluation.thins)
     return as_steps(trajectories, values), (
         lambda derivative: groups.pullback(arrays, jnp.moveaxis(derivative, 0, -1))
     )
 
 
-def in_passes(given: Evaluation) -> tuple[Steps, Pullback]:
+def in_passes(evaluation: Evaluation) -> tuple[Steps, Pullback]:
     """`evaluate`, and its pullback, in few launches: all steps at once, or as many as fit.
 
     Nothing that sampling cached is read: to keep it costs a launch at every step.
     """
-    trajectories, terms = given.trajectories, partial(_terms, given)
+    trajectories, terms = evaluation.trajectories, partial(_terms, evaluation)
     batch, time = trajectories.active.shape
     if batch * time <= PASS:
-        return _as_a_whole(given, lambda arrays: terms(arrays, trajectories, ()))
+        return _as_a_whole(evaluation, lambda arrays: terms(arrays, trajectories, ()))
     share = math.gcd(batch, 1 << max(0, (PASS // time).bit_length() - 1))
     parts = jax.tree.map(lambda leaf: leaf.reshape(-1, share, *leaf.shape[1:]), trajectories)
 
@@ -63,22 +63,22 @@ def in_passes(given: Evaluation) -> tuple[Steps, Pullback]:
         together: Array = lax.map(each, parts).reshape(batch, time, 3)
         return together
 
-    return _as_a_whole(given, by_parts)
+    return _as_a_whole(evaluation, by_parts)
 
 
 def _as_a_whole(
-    given: Evaluation, terms: Callable[[Policy], Float[Array, "batch time 3"]]
+    evaluation: Evaluation, terms: Callable[[Policy], Float[Array, "batch time 3"]]
 ) -> tuple[Steps, Pullback]:
-    computed, pull = jax.vjp(terms, given.arrays)
-    return as_steps(given.trajectories, jnp.moveaxis(computed, -1, 0)), (
+    computed, pull = jax.vjp(terms, evaluation.arrays)
+    return as_steps(evaluation.trajectories, jnp.moveaxis(computed, -1, 0)), (
         lambda derivative: pull(jnp.moveaxis(derivative, 0, -1))[0]
     )
 
 
 def _terms(
-    given: Evaluation, arrays: Policy, some: Trajectories, activations: Activations
+    evaluation: Evaluation, arrays: Policy, some: Trajectories, activations: Activations
 ) -> Float[Array, "rows time 3"]:
-    policy, environment = given.with_arrays(arrays), given.environment
+    policy, environment = evaluation.with_arrays(arrays), evaluation.environment
     return jnp.stack(evaluate(policy, environment, some, activations)[:3], -1)
 
 

@@ -37,47 +37,47 @@ from fast.sampling.trajectories import Trajectories, between
 SMALLEST, BLOCK = 64, 512
 
 
-def evaluate_with_pullback(given: Evaluation) -> tuple[Steps, Pullback]:
+def evaluate_with_pullback(evaluation: Evaluation) -> tuple[Steps, Pullback]:
     """The terms that `fast.balance.steps.evaluate` defines, and their pullback."""
-    policy = given.policy
-    if not given.schedule.branches:
-        return in_passes(given)
+    policy = evaluation.policy
+    if not evaluation.schedule.branches:
+        return in_passes(evaluation)
     if policy.is_markovian:
-        return markovian_rows(given)
+        return markovian_rows(evaluation)
     if isinstance(policy.network, WithHead) and not policy.backward.reads_latent:
-        return read_out_rows(given)
-    return recurrent_groups(given)
+        return read_out_rows(evaluation)
+    return recurrent_groups(evaluation)
 
 
-def markovian_rows(given: Evaluation) -> tuple[Steps, Pullback]:
+def markovian_rows(evaluation: Evaluation) -> tuple[Steps, Pullback]:
     """`evaluate`, and its pullback, of a Markovian policy.
 
     The first step has a row for itself, as all trajectories begin in the same state. The others are
     moved to the front without padding and taken block by block, so that the work is proportional to
     the length of the trajectories, not to the horizon.
     """
-    return _by_rows(given, given.activations)
+    return _by_rows(evaluation, evaluation.activations)
 
 
-def read_out_rows(given: Evaluation) -> tuple[Steps, Pullback]:
+def read_out_rows(evaluation: Evaluation) -> tuple[Steps, Pullback]:
     """`evaluate`, and its pullback, of dynamics with a head; not for a lifted `p_B`.
 
     Given the read-outs `y_t`, the head is a Markovian network: its shared first step is evaluated
     once and padding is skipped. The gradient by the read-outs goes back through the latent,
     trajectory by trajectory.
     """
-    network, trajectories = given.policy.network, given.trajectories
+    network, trajectories = evaluation.policy.network, evaluation.trajectories
     assert isinstance(network, WithHead), network
-    arrays, along = _dynamics_of(given.arrays), partial(_read_outs, given)
-    if given.activations:
-        read, *products = given.activations
+    arrays, along = _dynamics_of(evaluation.arrays), partial(_read_outs, evaluation)
+    if evaluation.activations:
+        read, *products = evaluation.activations
     else:
         read, products = jnp.swapaxes(along(arrays, trajectories)[:, 1:], 0, 1), []
     # A small latent needs groups only to leave out trajectories that have ended.
     batch = len(trajectories.active)
-    is_whole = network.has_small_latent and not given.thins
+    is_whole = network.has_small_latent and not evaluation.thins
     share = batch if is_whole else math.gcd(batch, GROUP)
-    groups = Groups(along, trajectories, (), share, given.thins)
+    groups = Groups(along, trajectories, (), share, evaluation.thins)
 
     def through_latents(total: Policy, passed: Array) -> Policy:
         # Before the first step the latent is `W_o`, whose derivative the first row has.
@@ -88,11 +88,11 @@ def read_out_rows(given: Evaluation) -> tuple[Steps, Pullback]:
         return gradient
 
     read_outs = read.reshape(-1, network.dynamics.output)
-    return _by_rows(given, tuple(products), read_outs, through_latents)
+    return _by_rows(evaluation, tuple(products), read_outs, through_latents)
 
 
 def _by_rows(
-    given: Evaluation,
+    evaluation: Evaluation,
     activations: Activations,
     read_outs: Float[Array, "rows d"] | None = None,
     add_passed: Callable[[Policy, Any], Policy] = lambda total, passed: total,
@@ -102,9 +102,9 @@ def _by_rows(
     `activations` and `read_outs` are those of `LaterRows`; `add_passed` adds what the gradient by
     the read-outs passes on to the gradient of the rows.
     """
-    arrays, trajectories = given.arrays, given.trajectories
-    first, later = partial(_first_terms, given), LaterRows(given, activations, read_outs)
-    values = cached_terms(given)
+    arrays, trajectories = evaluation.arrays, evaluation.trajectories
+    first, later = partial(_first_terms, evaluation), LaterRows(evaluation, activations, read_outs)
+    values = cached_terms(evaluation)
     if values is None:
         values = later.with_first(first(arrays))
 
@@ -131,21 +131,21 @@ def _dynamics_of(policy: Any) -> Any:
 
 
 def _read_outs(
-    given: Evaluation, arrays: AbstractDynamics[Any], some: Trajectories, _: Activations = ()
+    evaluation: Evaluation, arrays: AbstractDynamics[Any], some: Trajectories, _: Activations = ()
 ) -> Float[Array, "rows time d"]:
     """`y_0, ..., y_{T-1}`."""
-    dynamics: AbstractDynamics[Any] = eqx.combine(arrays, _dynamics_of(given.policy))
+    dynamics: AbstractDynamics[Any] = eqx.combine(arrays, _dynamics_of(evaluation.policy))
     states = jax.tree.map(lambda leaf: leaf[:, :-1], some.states)
-    return dynamics.unroll(jax.vmap(jax.vmap(given.environment.observe))(states))
+    return dynamics.unroll(jax.vmap(jax.vmap(evaluation.environment.observe))(states))
 
 
-def _first_terms(given: Evaluation, arrays: Policy) -> Float[Array, "3 batch"]:
+def _first_terms(evaluation: Evaluation, arrays: Policy) -> Float[Array, "3 batch"]:
     """The terms of the first steps: one row is evaluated, whose derivatives are summed first."""
-    policy, environment = given.with_arrays(arrays), given.environment
+    policy, environment = evaluation.with_arrays(arrays), evaluation.environment
     start = environment.observe(environment.initial())
     outputs = policy.network.read(policy.network.initial(), start)
-    outputs = jnp.broadcast_to(outputs, (len(given.trajectories.active), *outputs.shape))
-    rows = rows_of(between(given.trajectories, 0, 1))
+    outputs = jnp.broadcast_to(outputs, (len(evaluation.trajectories.active), *outputs.shape))
+    rows = rows_of(between(evaluation.trajectories, 0, 1))
     return row_terms(policy, environment, rows, outputs)
 
 
@@ -165,12 +165,15 @@ class LaterRows:
     """
 
     def __init__(
-        self, given: Evaluation, activations: Activations, read_outs: Float[Array, "rows d"] | None
+        self,
+        evaluation: Evaluation,
+        activations: Activations,
+        read_outs: Float[Array, "rows d"] | None,
     ):
-        environment, trajectories = given.environment, given.trajectories
+        environment, trajectories = evaluation.environment, evaluation.trajectories
         rest = between(trajectories, 1, trajectories.actions.shape[1])
         batch, time = rest.actions.shape
-        self.given, self.environment, self.shape = given, environment, (time, batch)
+        self.evaluation, self.environment, self.shape = evaluation, environment, (time, batch)
         self.read_outs = read_outs
         self.whole = whole = batch * time
         self.size = min(whole, max(SMALLEST, whole // 8))
@@ -236,7 +239,7 @@ class LaterRows:
             numbers: the places of the block in the order.
             read_outs: the network's read-outs there; None if it is Markovian.
         """
-        full = self.given.with_arrays(arrays)
+        full = self.evaluation.with_arrays(arrays)
         block, cached = self.pick((self.rows, self.activations), numbers)
         seen = jax.vmap(self.environment.observe)(block.before)
         if read_outs is None:
@@ -247,7 +250,7 @@ class LaterRows:
 
     def with_first(self, first: Float[Array, "3 batch"]) -> Float[Array, "3 batch time"]:
         """The terms of all steps, those of the first included; zero where padded."""
-        (time, batch), arrays = self.shape, self.given.arrays
+        (time, batch), arrays = self.shape, self.evaluation.arrays
         values = jnp.zeros((3, self.whole), first.dtype)
 
         def forward(carry: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -285,7 +288,7 @@ class LaterRows:
 
     def add_gradient(self, weights: Float[Array, "rows 3"], total: Policy) -> tuple[Policy, Any]:
         """The gradient of all blocks, added to a total, and the gradient by the read-outs."""
-        arrays, read_outs = self.given.arrays, self.read_outs
+        arrays, read_outs = self.evaluation.arrays, self.read_outs
 
         def backward(carry: tuple[Array, Policy, Any]) -> tuple[Array, Policy, Any]:
             start, total, passed = carry

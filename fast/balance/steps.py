@@ -1,4 +1,4 @@
-"""The terms of the balance conditions along trajectories, as a policy gives them."""
+"""The terms of balance (eq:conditionsa) along trajectories, as a policy gives them."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -146,9 +146,9 @@ def evaluate(
     return as_steps(trajectories, terms.reshape(3, batch, time))
 
 
-def cached_terms(given: Evaluation) -> Float[Array, "3 batch time"] | None:
+def cached_terms(evaluation: Evaluation) -> Float[Array, "3 batch time"] | None:
     """The terms if sampling cached them: with a uniform `p_B` and no flow; else None."""
-    policy, environment, trajectories, cached, _ = given
+    policy, environment, trajectories, cached, _ = evaluation
     if cached is None or not policy.backward.is_uniform or policy.has_flow:
         return None
     log_p_f = cached.log_p_f

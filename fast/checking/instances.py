@@ -12,8 +12,8 @@ import numpy as np
 
 from fast.environments.tabular import NodeState, TabularEnvironment
 from fast.sampling.trajectories import Trajectories
-from reference.balance import log_float
 from reference.contract.errors import InputError
+from reference.fields.field import log_float
 from reference.lifted import Additive, Dynamics, Forgetful, History, LiftedDAG, lift
 from reference.metrics import normalize
 from reference.problems import EdgeAddition, Lines, Problem, enumerate_rewards

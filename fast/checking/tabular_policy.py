@@ -19,8 +19,7 @@ from fast.policies.backward import (
     UniformBackward,
 )
 from fast.policies.policy import Policy, Sampler
-from reference.balance import log_float
-from reference.fields.field import RATIONAL
+from reference.fields.field import RATIONAL, log_float
 from reference.lifted import LiftedDAG
 from reference.policies import BackwardPolicy
 from reference.solve import flows, forward_from_backward

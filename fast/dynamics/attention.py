@@ -9,8 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from fast.dynamics.base import AbstractDynamics, Features, FeaturesAlong, ReadOut, ReadOutsAlong
-from fast.dynamics.heads import check_heads, join_heads, split_heads
-from fast.dynamics.residual import BlockOptions, Norm
+from fast.dynamics.residual import BlockOptions, Norm, check_heads, join_heads, split_heads
 
 
 class Memory(NamedTuple):

@@ -1,4 +1,4 @@
-"""Latent dynamics, the map `phi` of the lift, and their options."""
+"""Latent dynamics, the map `phi` of the lift (def:pointeddag), and their options."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class AbstractDynamics(eqx.Module, Generic[Latent]):
 
     @property
     def has_small_latent(self) -> bool:
-        """True if rows of latents, all with the batch axes, are cheaper to move than to advance."""
+        """True if rows of latents, all with the batch axes, are moved sooner than advanced."""
         return False
 
     @abstractmethod

@@ -32,8 +32,8 @@ class RNN(VectorRecurrence):
         W_t = W_{t-1} + phi(s_t, W_{t-1}) = psi(s_t) W_s + W_{t-1} W_h + b_h,   y_t = W_t
 
     and, with the activation "tanh", `W_t = tanh(psi(s_t) W_s + W_{t-1} W_h + b_h)` (Elman, Finding
-    structure in time, 1990). The paper writes rows; the weights here act on columns. (Section
-    "Choosing a latent dynamical system"; the paper prints `phi(s_t, W_t)` on the left.)
+    structure in time, 1990). The paper writes rows; the weights here act on columns.
+    (subsec:latent, where the left-hand side is printed `phi(s_t, W_t)`.)
 
     Attributes:
         inputs: `psi W_s`, transposed, shape (d, features).

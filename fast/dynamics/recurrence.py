@@ -1,4 +1,4 @@
-"""Dynamics whose latent is a vector, or several, fed by one product with the features."""
+"""Recurrent networks (subsec:latent): a latent of vectors, fed by one product with the features."""
 
 from abc import abstractmethod
 from typing import ClassVar

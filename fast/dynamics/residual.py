@@ -1,4 +1,4 @@
-"""The residual block around a latent, as Irie et al. have it around theirs."""
+"""The residual block and the heads of a latent, as Irie et al. have them."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from fast.dynamics.markov import Markov
 from fast.dynamics.perceptron import Perceptron
 from fast.dynamics.wrappers import CellOptions, Reset
 from fast.environments import AbstractEnvironment, feature_count, feature_norm
-from reference.contract.errors import require_counts
+from reference.contract.errors import InputError, require_counts
 
 # The typical length of the features that a network reads.
 Norm = Float[ArrayLike, ""]
@@ -91,6 +91,40 @@ def normalised(x: Float[Array, "*batch d"]) -> Float[Array, "*batch d"]:
     """`(x - mean) / sqrt(variance + 1e-5)` over the last axis, so that zero stays zero."""
     centred = x - x.mean(-1, keepdims=True)
     return centred * jax.lax.rsqrt(jnp.mean(centred**2, -1, keepdims=True) + 1e-5)
+
+
+def split_heads(x: Float[Array, "*batch time n"], heads: int) -> Array:
+    """Splits the last axis into heads, and puts them before the time.
+
+    A single head has no axis, which is an eighth of the time of `SRWM.unroll`.
+    """
+    if heads == 1:
+        return x
+    return jnp.swapaxes(x.reshape(*x.shape[:-1], heads, -1), -2, -3)
+
+
+def join_heads(x: Array, heads: int) -> Float[Array, "*batch time n"]:
+    """The inverse of `split_heads`."""
+    if heads == 1:
+        return x
+    x = jnp.swapaxes(x, -2, -3)
+    return x.reshape(*x.shape[:-2], -1)
+
+
+def check_heads(name: str, size: int, heads: int, unit: int = 1) -> None:
+    """Refuses a size that does not divide into heads.
+
+    Args:
+        name: the name in the message.
+        size: the size to divide.
+        heads: the number of heads.
+        unit: the size of a head is a multiple of it; 2 where a head rotates pairs of numbers.
+    """
+    if heads < 1 or size < heads * unit or size % (heads * unit):
+        raise InputError(
+            f"{name} has d = {size} and {heads} heads, but d must be a multiple of {heads * unit}: "
+            f"each head has {unit} of the numbers, or a multiple"
+        )
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from fast.dynamics.base import AbstractDynamics, Features, FeaturesAlong, ReadOut, ReadOutsAlong
 from fast.dynamics.fast_weights import SimplexLink, linked
-from fast.dynamics.heads import check_heads
-from fast.dynamics.residual import BlockOptions, Norm
+from fast.dynamics.residual import BlockOptions, Norm, check_heads
 from reference.contract.errors import check_value
 
 RATES = 4

@@ -19,8 +19,7 @@ from fast.dynamics.fast_weights import (
     one_term,
     with_term,
 )
-from fast.dynamics.heads import join_heads, split_heads
-from fast.dynamics.residual import BlockOptions, Norm
+from fast.dynamics.residual import BlockOptions, Norm, check_heads, join_heads, split_heads
 from fast.dynamics.rotations import Rotation, rotated
 from reference.contract.errors import InputError, require
 
@@ -110,7 +109,7 @@ class SRWM(AbstractDynamics[LatentMatrix]):
         the biases are zero, so that `sigmoid(beta)` is about 1/2.
         """
         chosen = SRWMOptions(latent_size=size, **options)
-        _check_heads(size, chosen.heads, chosen.rotation)
+        check_heads("SRWM", size, chosen.heads, 1 if chosen.rotation == "none" else 2)
         if horizon < 1:
             raise InputError(f"SRWM has horizon {horizon}, but trajectories have a step at least")
         heads, d_head = chosen.heads, size // chosen.heads
@@ -217,15 +216,6 @@ class SRWM(AbstractDynamics[LatentMatrix]):
             # y_t may vanish, and its gradient must not be infinite there.
             y = y * jax.lax.rsqrt(jnp.mean(y**2, -1, keepdims=True) + 1e-6)
         return y
-
-
-def _check_heads(size: int, heads: int, rotation: Rotation) -> None:
-    unit = heads if rotation == "none" else 2 * heads
-    if heads < 1 or size < unit or size % unit:
-        raise InputError(
-            f"SRWM has d = {size} and {heads} heads, but with rotation {rotation!r} d must be a "
-            f"multiple of {unit}: a head rotates pairs of coordinates"
-        )
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Environments, a state graph and its rewards as pure array code, and the size of its features."""
+"""Environments: a pointed DAG (def:normalpointeddag) and its rewards as pure array code."""
 
 from abc import abstractmethod
 from typing import Any, ClassVar, Generic, TypeVar

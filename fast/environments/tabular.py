@@ -14,10 +14,10 @@ import numpy.typing as npt
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from fast.environments.base import AbstractSizedEnvironment
-from reference.balance import log_float
 from reference.contract.errors import InputError, TooLargeError
 from reference.contract.user_code import Asked, Of, number_or_infinite, truth_as_number
 from reference.dag import PointedDAG
+from reference.fields.field import log_float
 from reference.problems import Problem, enumerate_dag, enumerate_rewards
 from reference.problems.base import MAX_NODES
 

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from fast.environments import AbstractEnvironment
-from reference.balance import log_float
 from reference.contract.errors import InputError
 from reference.dag import PointedDAG
+from reference.fields.field import log_float
 from reference.problems import Problem, enumerate_dag, enumerate_rewards
 from reference.problems.base import MAX_NODES
 

@@ -13,8 +13,8 @@ from fast.laws.enumeration import Enumeration, Floats
 from fast.laws.paths import backward_paths, drawn_nodes
 from fast.laws.walk import base_log_p_b, complete_histories, policy_step, to_float64
 from fast.policies.policy import AnyPolicy, Policy
-from reference.balance import log_float
 from reference.contract.errors import TooLargeError
+from reference.fields.field import log_float
 
 MAX_HISTORIES = 20_000_000
 # Trajectories at the end of a run, and for a training curve, where nothing can be summed.

@@ -1,6 +1,6 @@
 """Backward policies `p_B(s_t | s_{t+1})`: uniform, learned, or read from the latent."""
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,7 +16,8 @@ from fast.dynamics.perceptron import Perceptron
 from fast.dynamics.state_table import StateTable, with_table
 from fast.tracing import built
 
-# An additive mask. The paper multiplies by {1, -inf}, which turns a negative logit into +inf.
+# An additive mask. The paper multiplies by {1, -inf} (eq:policya), which turns a negative logit
+# into +inf.
 MASKED = -1e9
 
 Outputs = Float[Array, "*batch outputs"]
@@ -92,8 +93,8 @@ class LearnedBackward(AbstractStateBackward):
 class LiftedBackward(AbstractBackwardPolicy):
     """A soft-max of outputs of the network, which see the latent.
 
-    Its mass differs from 1; the balanced sampler then draws `x` in
-    proportion to `R(x)` times that mass.
+    Its mass differs from 1; the balanced sampler then draws `x` in proportion to `R(x)` times that
+    mass.
     """
 
     reads_latent: ClassVar[bool] = True
@@ -118,18 +119,16 @@ def masked_log_softmax(
 
 
 @dataclass(frozen=True)
-class BackwardOptions:
-    """A backward policy before its parameters, beside the network's, are drawn, if it has any.
+class BackwardOptions(ABC):
+    """The choice of a backward policy, before its parameters are drawn.
 
-    If it reads the latent, its mass differs from 1.
+    Attributes:
+        has_parameters: whether it has parameters beside those of the network.
+        reads_latent: whether it reads the latent; its mass then differs from 1.
     """
 
     has_parameters: ClassVar[bool] = False
     reads_latent: ClassVar[bool] = False
-
-    def outputs(self, parents: int) -> int:
-        """The number of the network's outputs that it reads."""
-        return 0
 
     @abstractmethod
     def build(
@@ -178,10 +177,6 @@ class LiftedOptions(BackwardOptions):
 
     name: ClassVar[str] = "lifted"
     reads_latent: ClassVar[bool] = True
-
-    def outputs(self, parents: int) -> int:
-        """One per parent."""
-        return parents
 
     def build(
         self, features: int, parents: int, hidden: list[int], *, key: PRNGKeyArray

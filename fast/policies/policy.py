@@ -1,4 +1,4 @@
-"""Policies: distributions and flows from the outputs of a network."""
+"""Policies: distributions (eq:policya) and flows from the outputs of a network."""
 
 from typing import Any, ClassVar, Protocol
 

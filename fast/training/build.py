@@ -58,8 +58,9 @@ def make_policy(
     network_key, backward_key = jax.random.split(key)
 
     def build(width: int) -> Policy:
-        outputs = environment.actions + p_b.outputs(parents) + has_flow
         hidden = [width] * dynamics.layers
+        backward = p_b.build(features, parents, hidden, key=backward_key)
+        outputs = environment.actions + backward.outputs + has_flow
         network = dynamics.build(environment, outputs, width, key=network_key)
         if p_b.reads_latent and network.is_markovian:
             # Only an instance of a user's class may show this.
@@ -67,7 +68,6 @@ def make_policy(
                 f"p_b {config.name_of('p_b')} with dynamics {config.name_of('dynamics')}: there is "
                 "no latent to read; use --p-b learned"
             )
-        backward = p_b.build(features, parents, hidden, key=backward_key)
         return Policy(network, backward, environment.actions, has_flow)
 
     if width is not None:

@@ -1,4 +1,4 @@
-"""Training of policies with a deterministic latent: every loss, and replay."""
+"""Gradients of losses (col:objectives) of policies with a deterministic latent, and replay."""
 
 from functools import partial
 from typing import Any

@@ -248,7 +248,6 @@ def train_step(
         environment: the state graph as array code.
         key: the key of the run, into which the step folds its number.
         state: the state before the step.
-        _: nothing, as `lax.scan` calls it.
     """
     gradient, buffer = method.learn(environment, state, jax.random.fold_in(key, state.step))
     before = Sampler(state.sampler.policy, gradient.starting_log_z)

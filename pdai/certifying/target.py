@@ -14,7 +14,6 @@ from unicodedata import normalize as normalize_text
 
 import numpy as np
 
-from reference.balance import log_float
 from reference.certificates.betting import Interval
 from reference.certificates.listed import ListedLaw
 from reference.certificates.partition import Bounding, bound_partition
@@ -31,6 +30,7 @@ from reference.contract.errors import (
 )
 from reference.contract.user_code import are_rational, called, exact, number_or_infinite
 from reference.dag import PointedDAG
+from reference.fields.field import log_float
 from reference.metrics import normalize
 from reference.posterior.columns import NOTHING, UNSEEN
 from reference.problems.base import is_ours

@@ -11,7 +11,7 @@ from fast.laws.enumeration import Enumeration, Floats, Ints
 from fast.laws.walk import complete_histories
 from fast.policies.policy import Policy
 from fast.training.compose import TrainConfig
-from reference.balance import log_float
+from reference.fields.field import log_float
 from reference.problems import exact_reward
 
 MAX_TRAJECTORIES = 1_000_000

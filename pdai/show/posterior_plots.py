@@ -10,8 +10,8 @@ from fast.measure.report import Expectation
 from fast.runs.folder import stored_config
 from pdai.show.panels import NAMES, edge_panel
 from pdai.show.stored import Floats, Stored
-from reference.balance import log_float
 from reference.contract.text import clipped, small
+from reference.fields.field import log_float
 
 # The most panels in a row, and features in a panel, with legible names.
 PANELS, MOST_FEATURES = 3, 32

@@ -20,7 +20,6 @@ from fast.runs.records import save_law, seal_run, write_json
 from fast.tasks import CustomTask, Task, task_meant
 from pdai.certifying.target import Target, log_z_interval
 from pdai.solving.solved import DRAWN, MOST_COMPARED, TOLD, Recipe, Solved, draws_of
-from reference.balance import log_float
 from reference.certificates.recorded import check_drawn
 from reference.contract.errors import (
     InputError,
@@ -33,6 +32,7 @@ from reference.contract.errors import (
 from reference.contract.files import memory_of_machine, read_file, replace_file, sha256
 from reference.contract.text import at_most, count_text
 from reference.dag import PointedDAG
+from reference.fields.field import log_float
 from reference.metrics import Estimate
 from reference.problems.base import MAX_NODES
 from reference.problems.closed_form import ClosedForm, Enclosure, stated_log_z

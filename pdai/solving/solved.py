@@ -17,7 +17,6 @@ from fast.runs.identity import check_own_parts
 from fast.runs.records import BRING_BACK, check_finished, read_json, read_report
 from fast.tasks import TASKS, Task
 from fast.tasks.custom import CustomTask
-from reference.balance import log_float
 from reference.contract.errors import (
     InputError,
     TooLargeError,
@@ -31,6 +30,7 @@ from reference.contract.files import InFolder, load_arrays
 from reference.contract.text import at_most
 from reference.contract.user_code import called
 from reference.dag import PointedDAG
+from reference.fields.field import log_float
 from reference.problems.closed_form import Enclosure, stated_log_z
 from reference.problems.enumeration import AskedProblem, enumerate_dag, exact_reward
 from reference.rows.exact import ExactSampler

@@ -13,10 +13,10 @@ from collections.abc import Hashable
 from fractions import Fraction
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
-from reference.balance import log_float
 from reference.certificates.betting import Interval
 from reference.contract.errors import InputError
 from reference.contract.user_code import Of, called, number_or_infinite
+from reference.fields.field import log_float
 from reference.problems.closed_form import Enclosure
 from reference.problems.enumeration import AskedProblem, exponential
 

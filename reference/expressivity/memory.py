@@ -2,20 +2,17 @@
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any
 
 from reference.contract.errors import InputError, shown
 from reference.lifted import LiftedDAG
 from reference.marginals import path_sums
-from reference.metrics import kl_divergence
+from reference.metrics import Ordered, kl_divergence
 from reference.policies import ForwardPolicy
 from reference.solve import markov_projection, visits_of_lift
 
-T = TypeVar("T", Fraction, float)
 
-
-def memory_kl(lifted: LiftedDAG[Any], forward: ForwardPolicy[T]) -> dict[Hashable, float]:
+def memory_kl(lifted: LiftedDAG[Any], forward: ForwardPolicy[Ordered]) -> dict[Hashable, float]:
     """`KL(s)` of fig:setsa, per non-terminal base state: the largest KL between two of its lifts.
 
     `max over W, W' of KL(p_F(.|s, W) || p_F(.|s, W'))` over the lifts that `p_F` visits, in nats.
@@ -30,7 +27,7 @@ def memory_kl(lifted: LiftedDAG[Any], forward: ForwardPolicy[T]) -> dict[Hashabl
 
 def aliasing_kl(
     lifted: LiftedDAG[Any],
-    forward: ForwardPolicy[T],
+    forward: ForwardPolicy[Ordered],
     first: Hashable,
     second: Hashable,
     actions: Mapping[tuple[Hashable, Hashable], Hashable],
@@ -52,7 +49,7 @@ def aliasing_kl(
             action, or the states do not allow the same actions.
     """
     rows = _visited_rows(lifted, forward)
-    laws: dict[Hashable, list[dict[Hashable, T]]] = {}
+    laws: dict[Hashable, list[dict[Hashable, Ordered]]] = {}
     for state in (first, second):
         if state not in rows:
             raise InputError(
@@ -81,7 +78,7 @@ def aliasing_kl(
     )
 
 
-def price_of_forgetting(lifted: LiftedDAG[Any], forward: ForwardPolicy[T]) -> float:
+def price_of_forgetting(lifted: LiftedDAG[Any], forward: ForwardPolicy[Ordered]) -> float:
     """`KL(P || P~)` between the trajectory laws of `p_F` and of its Markov projection, in nats.
 
     Claim markov-projection. `sum of u(s, W) KL(p_F(.|s, W) || p~(.|s))`: the information about the
@@ -101,11 +98,11 @@ def price_of_forgetting(lifted: LiftedDAG[Any], forward: ForwardPolicy[T]) -> fl
 
 
 def _visited_rows(
-    lifted: LiftedDAG[Any], forward: ForwardPolicy[T]
-) -> dict[Hashable, list[Sequence[T]]]:
+    lifted: LiftedDAG[Any], forward: ForwardPolicy[Ordered]
+) -> dict[Hashable, list[Sequence[Ordered]]]:
     """For each base state, the rows of its lifts that the policy visits."""
     visits = visits_of_lift(lifted, forward)
-    rows: dict[Hashable, list[Sequence[T]]] = {}
+    rows: dict[Hashable, list[Sequence[Ordered]]] = {}
     for node, row in enumerate(lifted.dag.out_edges):
         if row and visits[node] > 0:
             state = lifted.base.labels[lifted.projection[node]]

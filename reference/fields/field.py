@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from fractions import Fraction
 from numbers import Integral
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from reference.contract.errors import InputError, checked, plain, shown
 
@@ -214,3 +214,15 @@ class _Float64(Field[float]):
 
 RATIONAL: Field[Fraction] = _Rational()
 FLOAT64: Field[float] = _Float64()
+
+
+def log_float(value: Any) -> float:
+    """The natural logarithm in float64, also of a `Fraction` beyond the range of floats."""
+    if isinstance(value, Fraction):
+        return math.log(value.numerator) - math.log(value.denominator)
+    if isinstance(value, float):
+        return math.log(value)
+    raise InputError(
+        f"{plain(value)} is not a rational or float64 number, so its logarithm is not taken as a "
+        "float: use the field's own"
+    )

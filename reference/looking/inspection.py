@@ -7,11 +7,10 @@ from contextlib import suppress
 from fractions import Fraction
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from reference.balance import log_float
 from reference.contract.errors import InputError
 from reference.contract.text import count_text
 from reference.dag import Pictured, PointedDAG
-from reference.fields.field import FLOAT64
+from reference.fields.field import FLOAT64, log_float
 from reference.policies import BackwardPolicy
 from reference.problems.base import MAX_NODES, Problem
 from reference.problems.enumeration import enumerate_dag, enumerate_rewards, exact_reward, parts_of

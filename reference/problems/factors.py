@@ -8,8 +8,8 @@ from numbers import Integral
 from random import Random
 from typing import Any, Protocol, Self, runtime_checkable
 
-from reference.balance import log_float
 from reference.contract.errors import InputError, TooLargeError, check_integer, check_list, shown
+from reference.fields.field import log_float
 from reference.problems.enumeration import MAX_SECONDS, AskedProblem, Growth, enumerate_dag
 
 # The largest change of a logarithm that is rounding, relative to the logarithms: float32.

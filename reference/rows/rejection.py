@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reference.balance import log_float
 from reference.bounds import residual_spread
 from reference.contract.errors import InputError
+from reference.fields.field import log_float
 from reference.policies import BackwardKernel, ForwardPolicy
 from reference.rows.walks import Sampler
 

@@ -18,7 +18,7 @@ from fast.balance.steps import Steps
 from fast.dynamics.markov import AbstractMarkovian
 from fast.environments import make_environment
 from fast.laws.terminal_law import exact_law, target_law
-from fast.parts import BACKWARD, DYNAMICS, LOSSES
+from fast.parts import DYNAMICS, LOSSES
 from fast.policies.policy import Policy, Sampler, count_parameters
 from fast.runs.frozen import arithmetic
 from fast.runs.setup import set_up
@@ -333,12 +333,6 @@ def test_a_learned_backward_policy_has_the_budget_that_a_linear_one_leaves(dynam
     assert abs(count_parameters(policy) - 5_000) <= 0.05 * 5_000
     alone = config.changed(p_b="uniform")
     assert count_parameters(make_policy(alone, environment, key=jax.random.key(0))) < 1_000
-
-
-@pytest.mark.parametrize("name", BACKWARD)
-def test_a_backward_policy_reads_as_many_outputs_as_its_options_say(name: str) -> None:
-    options = BACKWARD[name]()
-    assert options.outputs(3) == options.build(5, 3, [4], key=KEY).outputs
 
 
 class Seen(AbstractMarkovian):

@@ -133,7 +133,7 @@ def test_trajectories_lift_and_project_back() -> None:
 
 @pytest.mark.catches(
     "A maximum over paths starts at zero, so that negative sums are lost.",
-    "reference/marginals.py",
+    "reference/bounds.py",
     "best = np.full(len(dag.labels), -np.inf)",
     "best = np.zeros(len(dag.labels))",
 )
@@ -165,7 +165,7 @@ def test_subtrajectory_balance_looks_at_every_path_between_two_states() -> None:
 @pytest.mark.catches(
     "Where a law does not go, the row is uniform instead of the one given.",
     "reference/solve.py",
-    "return _normalized(dag, field, through, policy_space.values)",
+    "return _normalized(dag, field, through, elsewhere.values)",
     "return _normalized(dag, field, through)",
 )
 def test_rows_that_a_law_does_not_visit_are_those_of_the_policy_given() -> None:

@@ -30,9 +30,9 @@ from reference import (
     normalize,
     pointed_dag,
 )
-from reference.balance import log_float
 from reference.certificates.listed import ListedLaw
 from reference.fields.balls import PrecisionError, enclose, precision
+from reference.fields.field import log_float
 from reference.looking.inspection import inspect_problem
 from reference.problems.base import MAX_LOG_REWARD
 from reference.problems.enumeration import exponential

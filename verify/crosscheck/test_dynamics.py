@@ -329,7 +329,7 @@ def evaluate(name: str) -> Evaluated:
     "fast.dynamics.linear.LinearMarkov",
     "fast.dynamics.fast_weights",
     "fast.dynamics.rotations",
-    "fast.dynamics.heads",
+    "fast.dynamics.residual",
 )
 @pytest.mark.parametrize("name", CASES)
 def test_the_equations_hold_literally_unrolled_and_step_by_step(name: str) -> None:

@@ -13,8 +13,8 @@ from fast.encoding import Encoding
 from fast.environments import GridEnvironment, TabularEnvironment, make_environment
 from fast.environments.interface import encode_all
 from fast.laws.enumeration import decode_all, enumerate_environment
-from reference.balance import log_float
 from reference.contract.errors import InputError, TooLargeError
+from reference.fields.field import log_float
 from reference.posterior.structure import StructureLearning
 from reference.posterior.variables import VariableSelection
 from reference.problems.bits import BitSequences

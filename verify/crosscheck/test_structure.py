@@ -17,7 +17,7 @@ from fast.environments import make_environment
 from fast.training.compose import configure
 from pdai.posteriors.environments import StructureEnvironment
 from pdai.posteriors.uniform_dags import UniformDags
-from reference.balance import log_float
+from reference.fields.field import log_float
 from reference.posterior import StructureLearning
 from reference.posterior.networks import Network
 from verify.crosscheck.compare import excess

@@ -15,8 +15,7 @@ from fast.measure.expectations import drawn_expectations, features_of, summed_ex
 from fast.measure.report import FCS_BATCHES, Report
 from fast.measure.weights import Weights, normalised
 from fast.policies.policy import Policy, uniform_policy
-from reference.balance import log_float
-from reference.fields.field import RATIONAL
+from reference.fields.field import RATIONAL, log_float
 from reference.marginals import marginal
 from reference.metrics import normalize
 from reference.policies import ForwardPolicy

@@ -1,4 +1,4 @@
-"""Every pointed DAG with few states, and every deterministic lift of each.
+"""Every pointed DAG with few states, and every deterministic lift (def:pointeddag) of each.
 
 A naturally labelled pointed DAG is a non-empty set of earlier parents for each node but the first:
 there is nothing more to it, so nothing in the generator needs to be trusted.
