@@ -24,7 +24,7 @@ from docs.hooks.pictures import pictures  # noqa: E402
 from docs.hooks.sources import page_name, source_page  # noqa: E402
 
 # Markdown elsewhere in the repository that is part of the site, by the beginning of its path.
-TEXTS = ("proofs_notes/", "pdai/", "benchmarks/", "CONTRIBUTING.md", "CHANGELOG.md")
+TEXTS = ("proofs_notes/", "pdai/", "benchmarks/", "CONTRIBUTING.md", "CHANGELOG.md", "PROMISE.md")
 # Written for the site from these, and no pages of their own.
 PARTS = ("pdai/experiments/texts/", "pdai/experiments/findings/")
 

@@ -1,6 +1,6 @@
 """A trained run as a sampler to be certified, advice on it, and exact samples of its target.
 
-docs/what_now.md has advice for each answer.
+docs/training.md has advice for each answer.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -183,7 +183,7 @@ def _least(enumeration: Enumeration) -> str:
     if distinct == len(inner):
         return (
             "least TV: 0, as the network is shown the whole state (claim markov-projection); "
-            "whether it is large enough is not known (what to try: docs/what_now.md)"
+            "whether it is large enough is not known (what to try: docs/training.md)"
         )
     return (
         f"least TV: of {len(inner):,} states the network can tell {distinct:,} apart, so that a "

@@ -151,7 +151,7 @@ def _show_goal(goal: "Goal") -> None:
         named = shlex.quote(str(goal.run.folder))
         say(
             f"not reached: {goal.why}; the least certified bound is {small(best, down=False)}. "
-            f"`pdai certify {named}` says what is missing, docs/what_now.md what helps"
+            f"`pdai certify {named}` says what is missing, docs/training.md what helps"
         )
     sys.exit(not goal.reached)
 
