@@ -1,4 +1,4 @@
-"""The minima of the losses of a library, against the counterexamples of docs/losses.md.
+"""The minima of the losses of a library, against the counterexamples of docs/records/losses.md.
 
 Run by the Python of the library's environment, which needs nothing of this project:
 

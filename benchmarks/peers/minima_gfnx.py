@@ -1,4 +1,4 @@
-"""gfnx's losses at the counterexamples of docs/losses.md: see minima.py.
+"""gfnx's losses at the counterexamples of docs/records/losses.md: see minima.py.
 
 Its losses are parts of the training steps of its scripts, in `baselines` of its repository. Here a
 step is taken with tables for a policy, drawing given trajectories, and an optimiser that keeps the

@@ -1,4 +1,4 @@
-"""torchgfn's losses at the counterexamples of docs/losses.md: see minima.py."""
+"""torchgfn's losses at the counterexamples of docs/records/losses.md: see minima.py."""
 
 import importlib.metadata
 from typing import Any

@@ -12,7 +12,7 @@ from examples.losses.vectors import FOLDER, way
 from fast.checking.counterexamples import Counterexample
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "losses.md"
+PAGE = ROOT / "docs" / "records" / "losses.md"
 COLUMNS = tuple(GRAPHS)
 SIGNS = {"right": "right", "wrong": "**wrong**", "other law": "its own law", "": ""}
 BEGIN, END = "<!-- written by python -m examples.losses --write -->\n", "<!-- end -->\n"
@@ -92,7 +92,7 @@ def _cases(each: Judged) -> Iterator[tuple[str, ...]]:
         sign = SIGNS[case.outcome]
         if case.outcome == "wrong":
             written = json.loads((FOLDER / name).read_text())
-            link = f"[{sign}](../examples/losses/counterexamples/{name})"
+            link = f"[{sign}](../../examples/losses/counterexamples/{name})"
             yield each.name, case.when, link, _law(written["p_T"]), _law(written["target"])
         elif case in each.cases or case.when not in COLUMNS:
             yield each.name, case.when, sign, "", ""

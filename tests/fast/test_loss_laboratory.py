@@ -4,6 +4,7 @@ import dataclasses
 import json
 import math
 import random
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -46,6 +47,15 @@ def test_the_page_says_what_the_files_say() -> None:
     text = PAGE.read_text()
     assert page(text) == text
     assert len(LOSSES) >= 40
+
+
+def test_the_guide_lists_every_loss_by_its_verdict() -> None:
+    guide = (PAGE.parents[1] / "losses.md").read_text()
+    rows = re.findall(r"^\| (\w[^|]*) \| (\d+) \| (.*) \|$", guide, re.MULTILINE)
+    for verdict, count, names in rows:
+        assert names.split("; ") == [e.name for e in LOSSES.values() if e.verdict == verdict]
+        assert int(count) == names.count("; ") + 1
+    assert {verdict for verdict, *_ in rows} == {each.verdict for each in LOSSES.values()}
 
 
 def test_every_wrong_case_has_a_counterexample_and_no_other_has() -> None:
