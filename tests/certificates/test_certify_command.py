@@ -29,7 +29,8 @@ from reference.contract.errors import printable
 from tests.certificates.problems import ENDS
 from tests.command_lines import answer
 
-PAGE = (Path(__file__).parents[2] / "docs" / "certify.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "certify.md").read_text() + (DOCS / "records" / "certify.md").read_text()
 MODULE = """
 import numpy as np
 
