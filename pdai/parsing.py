@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "reproduce": ("reproduce", "Reproduce"),
     "posterior": ("posterior", "ExactPosterior"),
     "certify": ("certify", "Certify"),
+    "theorem": ("theorem", "CheckTheorem"),
     "power": ("certify", "SayPower"),
     "sample": ("look", "SampleRun"),
     "plot": ("look", "PlotRuns"),

@@ -6,6 +6,7 @@ from dataclasses import replace
 from inspect import signature
 from os.path import isdir, isfile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from pdai.certifying.policy import certify_policy
 from pdai.certifying.samples import Draws, certify_samples
 from reference.certificates.inputs import FILES, STDIN
 from reference.certificates.listed import ListedLaw, from_logs, law_of
-from reference.certificates.statement import Certificate
+from reference.certificates.statement import FLOAT_INPUT, Certificate
+from reference.certificates.theorem import write_theorem
 from reference.contract.errors import InputError, check_type, no_such, shown
-from reference.contract.files import InFolder
+from reference.contract.files import InFolder, check_output
 from reference.contract.loading import load_object
 from reference.contract.user_code import called
 from reference.rows.walks import Sampler
@@ -46,6 +48,7 @@ def certify(
     weights: Mapping[Hashable, Any] | None = None,
     log_weights: Mapping[Hashable, Any] | None = None,
     support: Sequence[Hashable] | str | Path | None = None,
+    theorem: str | Path | None = None,
     **options: Any,
 ) -> Certificate:
     """Certify how close a sampler is to its target: TV exactly, or with a level of confidence.
@@ -65,6 +68,7 @@ def certify(
         weights: the weight of each value, as in `law`.
         log_weights: the logarithm of the weight of each value, in nats.
         support: the values of the uniform law, or a file with one in each line.
+        theorem: a file of a theorem to write, for `pdai theorem`.
         options: those of `certify_run`, `certify_policy`, `certify_samples` or `certify_object`,
             which judges it.
 
@@ -84,10 +88,27 @@ def certify(
             options[name] = load_object(spec, "function", "my_module:name")
     if targets or support is not None:
         options["problem"] = _target(targets, support, options.get("header"))
-    certificate = judge(sampler, **options)
+    if theorem is None:
+        certificate = judge(sampler, **options)
+    else:
+        certificate = _stated(judge, sampler, Path(theorem), options)
     if isinstance(law, Counter) or isinstance(weights, Counter):
         certificate = replace(certificate, notes=[*certificate.notes, COUNTED])
     return certificate
+
+
+def _stated(
+    judge: Callable[..., Certificate], sampler: Any, path: Path, options: dict[str, Any]
+) -> Certificate:
+    """The certificate of a sampler, whose table is written as a theorem."""
+    check_output(path)
+    with TemporaryDirectory() as folder:
+        file = options.setdefault("certificate", Path(folder) / "table")
+        certificate = judge(sampler, **options)
+        made = write_theorem(path, file, closed=certificate.kind == FLOAT_INPUT)
+    named = [note.replace(f"{file}: ", f"{path}: ") for note in certificate.notes]
+    note = f"{path}: a theorem, TV {made.claim}; Coq's kernel checks it: pdai theorem {path}"
+    return replace(certificate, notes=[*named, note])
 
 
 def _judge_of(what: Any) -> tuple[Callable[..., Certificate], Any]:

@@ -326,8 +326,8 @@ class _Bound(NamedTuple):
 
 def _no_file(name: str) -> InputError:
     return InputError(
-        "a certificate file needs regime E, where everything is enumerated, or regime Z with "
-        "trajectories drawn from exact rows, or samples beside a listed law, but "
+        "a certificate file, or a theorem, needs regime E, where everything is enumerated, or "
+        "regime Z with trajectories drawn from exact rows, or samples beside a listed law, but "
         f"{name} has none of these here: leave the file out, or take a smaller instance, a run or "
         "a function, without --paths"
     )

@@ -54,7 +54,7 @@ class Certify(Accepting):
     # The options that --help shows.
     COMMON: ClassVar = (
         *("law", "support", "problem", "log_z", "target", "samples", "level"),
-        *("if_independent", "header", "fail_above", "json", "certificate"),
+        *("if_independent", "header", "fail_above", "json", "certificate", "theorem"),
     )
 
     log_z: _LOG_Z = None
@@ -103,6 +103,9 @@ class Certify(Accepting):
     certificate: Annotated[Path | None, tyro.conf.arg(aliases=["--proof"])] = None
     """Write a certificate to this file, in regime E or Z or for samples beside a listed law, and
     check it (by pdai-check if built)."""
+    theorem: Path | None = None
+    """Write a theorem about the table to this file, in regime E, for `pdai theorem`: Coq's kernel
+    checks it."""
     sampler: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="SAMPLER")]
     """A run folder, MODULE:NAME of a function or of an object with draw(count), a file of samples
     (CSV, .jsonl or .npy), or - for the standard input."""

@@ -1,0 +1,241 @@
+"""Theorems about tables, which Coq's kernel checks: without Coq nothing is run."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pdai
+from pdai.certifying import theorems
+from pdai.certifying.theorems import CLOSED, Answer, check_theorem
+from reference import InputError, TooLargeError
+from reference.certificates import theorem as written
+from reference.certificates.theorem import library, read_theorem
+from tests.certificates.problems import other
+from tests.command_lines import answer
+from tests.refusals import refused
+
+needs_coq = pytest.mark.skipif(
+    shutil.which("coqc") is None, reason="NO THEOREM WAS CHECKED: needs Debian's coq"
+)
+
+
+class Paths:
+    """Two ways to c, from which x and y are reached."""
+
+    initial = "s"
+
+    def children(self, state: str) -> list[str]:
+        return {"s": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"]}.get(state, [])
+
+    def reward(self, terminal: str) -> int:
+        return {"x": 1, "y": 4}[terminal]
+
+
+ROWS: dict[str, list[Any]] = {"s": ["1/4", "3/4"], "a": [1], "b": [1], "c": ["7/20", "13/20"]}
+
+
+def seeing(path: list[str]) -> list[Any]:
+    """x has 1/2 after a, and 1/5 after b: TV is 3/40."""
+    rows = {**ROWS, "c": ["1/2", "1/2"] if "a" in path else ["1/5", "4/5"]}
+    return rows[path[-1]]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The proofs are compiled in a fresh folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+def proved(path: Path) -> Answer:
+    """The answer of the kernel, which must accept from no assumption."""
+    made = check_theorem(path)
+    assert (made.accepted, made.assumptions, made.reason) == (True, CLOSED, "")
+    return made
+
+
+@needs_coq
+@pytest.mark.catches(
+    "A reward is read in place of the total, which the kernel refuses.",
+    "reference/certificates/theorem.py",
+    "sums = scale or _SCALE, header.reward_sum",
+    "sums = scale or _SCALE, header.reward_denominator",
+)
+def test_a_wrong_sampler_is_at_three_twentieths(path: Path) -> None:
+    made = pdai.certify(ROWS.__getitem__, Paths, theorem=path)
+    assert made.tv == Fraction(3, 20)
+    assert f"{path}: a theorem, TV of exactly 3/20; Coq's kernel" in made.notes[-1]
+    text = path.read_text()
+    assert "has a total variation of exactly 3/20\n" in text
+    assert "All numbers were given as fractions" in text
+    assert proved(path).statement == (
+        "Theorem total_variation :\n"
+        "  is_sampler table /\\ is_target table /\\ partition table == ratio 5 1 /\\\n"
+        "  exists p_T, law table p_T /\\ TV table p_T == 3 # 20."
+    )
+
+
+@needs_coq
+def test_rows_of_floats_are_closed_and_the_file_says_so(path: Path) -> None:
+    pdai.certify(lambda state: [0.1, 0.9] if len(state) < 3 else [], other(), theorem=path)
+    assert (
+        "but the largest\n   number of a row of floats, which is one minus the others"
+        in path.read_text()
+    )
+    proved(path)
+
+
+@needs_coq
+def test_a_sampler_that_sees_the_path(path: Path) -> None:
+    """A label comes once for each history; TV is that of the ends."""
+    assert pdai.certify(seeing, Paths, takes="history", theorem=path).tv == Fraction(3, 40)
+    assert path.read_text().count("inner \"'c'\" ") == 2
+    proved(path)
+
+
+class Beads:
+    """Strings of six letters, put on at either end: changes are rewarded."""
+
+    initial = ""
+
+    def children(self, beads: str) -> list[str]:
+        longer = {new for bead in "rg" for new in (beads + bead, bead + beads)}
+        return sorted(longer) if len(beads) < 6 else []
+
+    def reward(self, beads: str) -> int:
+        return 1 + beads.count("rg") + beads.count("gr")
+
+
+@needs_coq
+@pytest.mark.long
+def test_a_solved_and_a_trained_sampler_of_six_letters(tmp_path: Path, path: Path) -> None:
+    """The trained one is a network that sees the whole path."""
+    run = pdai.solve(Beads, out=tmp_path / "solved")
+    assert pdai.certify(run, theorem=path).tv < 1e-12
+    proved(path)
+    options: Any = {"dynamics": "gru", "steps": 20, "batch": 16}
+    trained = pdai.train(Beads, out=tmp_path / "trained", **options)
+    made = pdai.certify(trained, theorem=path)
+    assert made.tv > 0.01
+    assert len(set(labels := re.findall(r'inner "(\S+)"', path.read_text()))) < len(labels)
+    proved(path)
+
+
+@needs_coq
+@pytest.mark.catches(
+    "A lower bound is rounded up.",
+    "reference/certificates/theorem.py",
+    "Fraction(math.floor(low * unit), unit)",
+    "Fraction(math.ceil(low * unit), unit)",
+)
+def test_masses_of_unrelated_denominators_are_rounded(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(written, "_MOST_BITS", 3)
+    rows = {**ROWS, "c": ["1/3", "2/3"]}
+    assert pdai.certify(rows.__getitem__, Paths, theorem=path).tv == Fraction(2, 15)
+    assert "0.133333333333 <= TV table p_T <= 0.133333333334" in proved(path).statement
+
+
+CHANGES = (
+    *(("(to 1 1;;", "(to 1 2;;"), ("(to 1 1;;", "(to 2 1;;"), ("to 2 3;;", "to 2 4;;")),
+    *(("to 4 7;;", "to 4 8;;"), ("to 5 13;;", "to 5 12;;"), ("\"'s'\" 4", "\"'s'\" 5")),
+    *(("\"'c'\" 20", "\"'c'\" 21"), ("\"'x'\" 1", "\"'x'\" 2"), ("\"'y'\" 4", "\"'y'\" 5")),
+    *(("ratio 5 1", "ratio 6 1"), ("6 20 5 3 20", "6 10 5 3 20"), ("== 3 # 20", "== 3 # 21")),
+)
+
+
+@needs_coq
+def test_twelve_changed_numbers_are_refused_by_the_kernel(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where nobody compares the text before."""
+    pdai.certify(ROWS.__getitem__, Paths, theorem=path)
+    text = path.read_text()
+    monkeypatch.setattr(theorems, "read_theorem", lambda path: Path(path).read_text())
+    proved(path)
+    for right, changed in CHANGES:
+        assert right in text
+        path.write_text(text.replace(right, changed, 1))
+        made = check_theorem(path)
+        assert not made.accepted, (right, changed)
+        assert "Unable to unify" in made.reason or "has type" in made.reason
+
+
+def test_a_file_that_differs_by_a_character_is_not_run(path: Path) -> None:
+    """Whatever it is: Coq has commands that write files, and load programs."""
+    pdai.certify(ROWS.__getitem__, Paths, theorem=path)
+    text = path.read_text()
+    assert read_theorem(path) == text
+    for right, changed in (
+        *(("Open Scope", 'Redirect "x" Open Scope'), ("law table", "law  table")),
+        *(("exactly 3/20", "exactly 2/20"), ("(* 3 *)", "(* 5 *)"), ("Qed.", "Qed. ")),
+    ):
+        line = text[: text.index(right)].count("\n") + 1
+        path.write_text(text.replace(right, changed))
+        with pytest.raises(InputError, match=f"line {line} differs from what its") as refusal:
+            check_theorem(path)
+        assert refusal.value.status == 1
+    for cut in ("", text[:500], text.replace("(exactly table", "(exactly other")):
+        path.write_text(cut)
+        refused("no table, or no proof, of that kind.*run coqc yourself", check_theorem, path)
+
+
+@needs_coq
+def test_labels_are_texts_of_coq_whatever_they_hold(path: Path) -> None:
+    """Quotation marks are doubled, and what would open a comment opens none."""
+    ends = ['"', '(*"', "*)", "\n", "\u00e9", "\\"]
+    law = {end: Fraction(1, 6) for end in ends}
+    assert pdai.certify(lambda state: [*law.values()], law=law, theorem=path).tv == 0
+    assert 'inner "\'(*""\'"' in path.read_text().replace("terminal", "inner")
+    proved(path)
+
+
+def test_what_no_theorem_can_be_written_of(
+    path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(written, "MOST_EDGES", 5)
+    large = "6 rows and 6 edges, which would take Coq some 0 minutes and 0 GB: at most 5 edges are "
+    call = partial(pdai.certify, ROWS.__getitem__, Paths, theorem="x.v")
+    refused(large + "written; take a smaller instance, or --certificate", call, kind=TooLargeError)
+    call = partial(pdai.certify, ["x", "y"], Paths(), theorem="x.v", regime="N")
+    refused("a certificate file, or a theorem, needs regime E.*leave the file out", call)
+    call = partial(pdai.certify, ROWS.__getitem__, Paths, theorem="no/x.v")
+    refused("cannot be written, as its folder does not exist", call)
+
+
+def test_without_coq_the_command_says_how_to_get_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pdai.certify(ROWS.__getitem__, Paths, theorem=path)
+    monkeypatch.setenv("PATH", "")
+    refused(r"coqc is not on the PATH: install it \(sudo apt-get install coq", check_theorem, path)
+
+
+@needs_coq
+def test_the_command_prints_the_statement(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text("from tests.certificates.test_theorems import ROWS, Paths\n"
+                                     "policy = ROWS.__getitem__\n")  # fmt: skip
+    ask = ("certify", "own:policy", "--problem", "own:Paths", "--theorem", "own.v")
+    answer(*ask, cwd=tmp_path)
+    said = answer("theorem", "own.v", cwd=tmp_path).stdout
+    assert "TV table p_T == 3 # 20." in said
+    assert "proved, by Coq's kernel: own.v" in said
+    assert CLOSED in said
+    text = (tmp_path / "own.v").read_text()
+    (tmp_path / "own.v").write_text(text.replace("to 4 7;;", "to 4 8;;"))
+    said = answer("theorem", "own.v", cwd=tmp_path, expect=1).stdout
+    assert "refused by Coq's kernel: own.v" in said
+    assert CLOSED not in said
+
+
+def test_the_proofs_are_those_that_ci_compiles() -> None:
+    assert {*library().glob("*.v")} > {library() / f"{name}.v" for name in written.MODULES}
