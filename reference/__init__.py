@@ -12,7 +12,7 @@
 >>> marginal(p_f)
 (Fraction(1, 3), Fraction(2, 3))
 
-In the order of the paper:
+In the order of the paper::
 
     problems    Problem, enumerate_dag, enumerate_rewards
     numbers     Field, RATIONAL, FLOAT64, BALL, Symbolic, gamma

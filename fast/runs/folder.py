@@ -1,16 +1,18 @@
 """Run folders: their files, and how one begins.
 
-config.json      the configuration
-meta.json        versions, device, commit, seeds, parameter count, checksums of tables, the user's
-                 parts and copied files, and where data are from
-metrics.jsonl    one record per line, by step
-checkpoint.eqx   the state of training: one line of JSON, then the arrays
-report.json      the final figures
-law.npz          learned and target probabilities, one per terminal state
-seal.json        digests of all of these, written last: it says that the run is finished
-plot.png         both laws, and the curves of training; not sealed, as it can be drawn again
-frozen/          copies of the frozen samplers of the run: a folder depends on no other
-data.csv         a copy of the user's data, for tasks that read some
+::
+
+    config.json      the configuration
+    meta.json        versions, device, commit, seeds, parameter count, checksums of tables, the
+                     user's parts and copied files, and where data are from
+    metrics.jsonl    one record per line, by step
+    checkpoint.eqx   the state of training: one line of JSON, then the arrays
+    report.json      the final figures
+    law.npz          learned and target probabilities, one per terminal state
+    seal.json        digests of all of these, written last: it says that the run is finished
+    plot.png         both laws, and the curves of training; not sealed, as it can be drawn again
+    frozen/          copies of the frozen samplers of the run: a folder depends on no other
+    data.csv         a copy of the user's data, for tasks that read some
 
 Until a run is finished, the first line of checkpoint.eqx has digests of config.json, meta.json and
 the records before it; then seal.json has those of all files but plot.png. So a file that was

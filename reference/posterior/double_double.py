@@ -161,8 +161,7 @@ def fold(high: Floats, low: Floats, by: Factors, work: Workspace, *, shares: boo
 
     Returns:
         Normal pairs, shape (2, 1 + m, rows), or (2, 1, rows) without shares: the sum, and the
-            shares
-        for v = m - 1, m - 2, ...
+        shares for v = m - 1, m - 2, ...
     """
     rows, size = high.shape
     at = (high.reshape(1, rows, size), low.reshape(1, rows, size))
