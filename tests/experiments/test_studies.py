@@ -4,6 +4,7 @@ import json
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ import pytest
 from fast.checking.environment import check_environment
 from fast.training.compose import TrainConfig, configure
 from pdai.experiments import EXPERIMENTS, price
-from pdai.experiments.definitions import define
+from pdai.experiments.base import MARKOVIAN
+from pdai.experiments.definitions import SHOWN_DIGITS, define, outwards
 from pdai.experiments.floors import Floors, floors, observation, settings, store
 from pdai.experiments.minimisers import LOSSES
 from pdai.experiments.minors import least_distance
@@ -122,6 +124,51 @@ def test_the_page_has_the_stored_numbers_of_every_row() -> None:
     # Control: another number changes the page.
     one = lines[0]._replace(trained=lines[1].trained)
     assert price.page(PAGE, [one, *lines[1:]]) != PAGE
+
+
+@pytest.mark.catches(
+    "the page on losses has uniform exploration end where trajectory balance does on policy",
+    "docs/loss_decides.md",
+    "| 0.3569 | 0.6771 |",
+    "| 0.3569 | 0.3550 |",
+)
+def test_the_page_on_losses_has_the_stored_numbers() -> None:
+    page = " ".join((price.PAGE.parent / "loss_decides.md").read_text().replace("\n>", "").split())
+    lines = {line.row: line for line in price.lines()}
+    hidden = {row: line for row, line in lines.items() if line.price.floor.high > 0}
+
+    def at(row: str) -> list[float]:
+        """What some policy attains, and the TV at the minimum of each loss."""
+        ends = outwards(*lines[row].price.floor, SHOWN_DIGITS)
+        return [ends[1], *(lines[row].price.minima[loss][0].high for loss in LOSSES)]
+
+    for row in ("bits, last 4", "bits, last 2", "grid, blocks of 2", "grid, blocks of 4"):
+        least, likeliest, on_policy, uniform = at(row)
+        assert all(is_proved for _, is_proved in lines[row].price.minima.values())
+        cells = (least, likeliest, on_policy, mean(lines[row].trained[MARKOVIAN]), uniform)
+        assert f"| {row} | {' | '.join(f'{tv:.4f}' for tv in cells)} |" in page
+    least, likeliest, on_policy, uniform = at("grid, blocks of 2")
+    assert f"{likeliest:.3f}, {on_policy:.3f} or {uniform:.3f}, and holds" in page
+    assert f"a policy at {least:.3f}" in page
+    assert f"from {on_policy:.3f} to {uniform:.3f}" in page
+    off, gains, moves = (dict[str, list[float]]() for _ in range(3))
+    for row, line in hidden.items():
+        _, likeliest, on_policy, uniform = at(row)
+        family = row.split(", ")[0]
+        off.setdefault(family, []).append(abs(mean(line.trained[MARKOVIAN]) - on_policy))
+        gains.setdefault(family, []).append(100 * (1 - likeliest / on_policy))
+        moves.setdefault(family, []).append(uniform - on_policy)
+    assert max(off["bits"]) < 0.0009
+    assert len(off["bits"]) == 6
+    assert "within 0.0009 of the minimum of their loss, in all six rows" in page
+    bits, grid = ([f"{end(gains[name]):.0f}" for end in (min, max)] for name in ("bits", "grid"))
+    assert (
+        f"{' to '.join(bits)} % nearer there, with the same policies; {' to '.join(grid)} %" in page
+    )
+    assert f"at most {max(gains['SIX6']):.0f} % on SIX6" in page
+    assert [gain for gain in gains["SIX6"] if gain < 0] == [pytest.approx(-0.5, abs=0.05)]
+    assert min(moves["bits"]) < 0 < max(moves["bits"]) < 0.006
+    assert min(moves["bits"]) > -0.006
 
 
 def test_no_minimum_is_below_the_floor_and_seeing_more_never_raises_it() -> None:

@@ -39,8 +39,9 @@ ROOMS = {
     "fast": (16_400, 13_700),
     "pdai": (13_600, 11_000),
     "pdai/posteriors": (1_200, None),
-    "verify": (22_600, 21_000),
-    "tests": (24_940, 18_500),
+    # 220 lines more for the claim aliased-forks, in rationals.
+    "verify": (22_800, 21_000),
+    "tests": (24_990, 18_500),
     "benchmarks": (4_450, 2_500),
     "examples": (2_950, 2_500),
 }
@@ -49,7 +50,7 @@ ROOMS = {
 # short runs in proportion, and train without a report.
 # Theorems about a user's own sampler, and Coq's kernel on them: 420, with their tests 660.
 PRODUCT = {"lines": (49_170, 40_500), "files": (316, 240), "functions": (3_050, 2_300)}
-ALL = (104_810, 86_000)
+ALL = (105_080, 86_000)
 
 
 class Size(NamedTuple):
