@@ -96,7 +96,7 @@ def fragile(every: Sequence[Results]) -> str:
 def untrained(every: Sequence[Results]) -> str:
     """The paper's numbers beside the policy that was never trained, where it was measured."""
     body = []
-    for results in every:
+    for results in (one for one in every if one.experiment.claim):
         quoted = results.experiment.quoted
         seen: list[list[float]] = []
         for row in dict.fromkeys(row for row, _ in quoted):

@@ -45,6 +45,7 @@ def section(results: Results) -> str:
     experiment = results.experiment
     better = "lower" if results.sign > 0 else "higher"
     shown = layout(results)
+    waiting = [row for row in experiment.rows if row not in results.rows] if results.rows else []
     bold = " The best of each kind is bold." if experiment.layout == "models" else ""
     return _joined(
         f"## {experiment.label}: {experiment.title}",
@@ -52,6 +53,7 @@ def section(results: Results) -> str:
         experiment.setting,
         f"{results.metric_name()}, {better} is better.{bold}",
         markdown(shown, shown.to_numpy()),
+        f"Not yet trained: {'; '.join(waiting)}." if waiting else "",
         verdict(results) if experiment.claim else "",
     )
 

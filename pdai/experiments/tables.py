@@ -73,7 +73,7 @@ def table(results: Results) -> Any:
                 line[f"paper: {model}"] = f"{paper.mean:.3f} ± {paper.spread:.3f}" if paper else "-"
         for model in experiment.models:
             is_defined = (row, model) in experiment.places
-            line[model] = results.text(row, model) or ("not run" if is_defined else "-")
+            line[model] = results.text(row, model) or ("not yet trained" if is_defined else "-")
         # No spread is shown, as this is one sampler, measured with several samples.
         line["uniform policy"] = _ends([results.untrained(row)], number)
         line[best] = _ends([results.best(row)], number)
@@ -96,9 +96,11 @@ def table(results: Results) -> Any:
 def layout(results: Results) -> Any:
     """The table as it is shown: one row per instance, or one per model.
 
-    If models are rows, the best of each kind is bold. Columns without any entry are left out.
+    If models are rows, the best of each kind is bold. Columns without any entry are left out, and
+    rows without a run, unless no row has one.
     """
     shown = table(results).set_index("", drop=False)
+    shown = shown.loc[results.rows or list(shown.index)]
     is_turned = results.experiment.layout == "models"
     for row in results.experiment.rows if is_turned else ():
         for model in results.leaders(row):
