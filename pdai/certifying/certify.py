@@ -14,13 +14,13 @@ import numpy as np
 from pdai.certifying.objects import HasLogProb, certify_object
 from pdai.certifying.policy import certify_policy
 from pdai.certifying.samples import Draws, certify_samples
-from reference.certificates.inputs import FILES, STDIN
 from reference.certificates.listed import ListedLaw, from_logs, law_of
 from reference.certificates.statement import FLOAT_INPUT, Certificate
 from reference.certificates.theorem import write_theorem
 from reference.contract.errors import InputError, check_type, no_such, shown
 from reference.contract.files import InFolder, check_output
 from reference.contract.loading import load_object
+from reference.contract.tables import FILES, STDIN
 from reference.contract.user_code import called
 from reference.rows.walks import Sampler
 
@@ -31,7 +31,7 @@ KINDS = {
     "certify_samples": "samples, which are drawn already",
     "certify_object": "an object that draws trajectories or has log_prob",
 }
-LAWS = ("law", "weights", "log_weights", "support")
+LAWS = ("law", "weights", "log_weights", "support", "columns")
 COUNTED = (
     "the law is a Counter, whose counts are taken for exact weights: if they count draws of the "
     "target, the distance is to those draws, and not to the target"
@@ -44,10 +44,10 @@ def certify(
     what: Any,
     problem: Any = None,
     *,
-    law: Mapping[Hashable, Any] | str | Path | None = None,
+    law: Any = None,
     weights: Mapping[Hashable, Any] | None = None,
     log_weights: Mapping[Hashable, Any] | None = None,
-    support: Sequence[Hashable] | str | Path | None = None,
+    support: Any = None,
     theorem: str | Path | None = None,
     **options: Any,
 ) -> Certificate:
@@ -59,12 +59,14 @@ def certify(
 
     Args:
         what: a run, or its folder; a function from a state to a row of numbers, one per child;
-            samples, as a sequence, an array, an iterator or a `Counter`; a file of samples or of
-            recorded trajectories, `-` for the standard input; an object whose `draw(count)` gives
+            samples, as a sequence, an array, an iterator or a frame, or how often each came, as a
+            `Counter`, a dict or `value_counts()`; a file of samples or of recorded trajectories,
+            `-` for the standard input; an object whose `draw(count)` gives
             as many independent draws; one with `log_prob(x)`, such as a module of PyTorch; a
             sampler of `pdai.adapters`; or `module:name` of a function or an object.
         problem: a problem, its class, or `module:Name`; a run has its own.
-        law: the target without a problem: the weight of each value, a file of these, or `uniform`.
+        law: the target without a problem: the weight of each value, a file or a frame of these, or
+            `uniform`.
         weights: the weight of each value, as in `law`.
         log_weights: the logarithm of the weight of each value, in nats.
         support: the values of the uniform law, or a file with one in each line.
@@ -76,7 +78,7 @@ def certify(
         InputError: if the sampler, the problem, an option or a sample breaks a rule, or the
             requested regime is not possible.
     """
-    judge, sampler = _judge_of(what)
+    judge, sampler = _judge_of(_counted(what))
     options = {name: value for name, value in options.items() if value is not None}
     targets: dict[str, Any] = {"law": law, "weights": weights, "log_weights": log_weights}
     targets = {
@@ -87,11 +89,16 @@ def certify(
         if isinstance(spec := options.get(name), str):
             options[name] = load_object(spec, "function", "my_module:name")
     if targets or support is not None:
-        options["problem"] = _target(targets, support, options.get("header"))
+        reading = options.get("header"), options.get("columns", ())
+        options["problem"] = _target(targets, support, *reading)
+    if judge is not certify_samples:
+        options.pop("columns", None)
     if theorem is None:
         certificate = judge(sampler, **options)
     else:
         certificate = _stated(judge, sampler, Path(theorem), options)
+    if isinstance(made := options.get("problem"), ListedLaw):
+        certificate = replace(certificate, notes=[*certificate.notes, *made.notes])
     if isinstance(law, Counter) or isinstance(weights, Counter):
         certificate = replace(certificate, notes=[*certificate.notes, COUNTED])
     return certificate
@@ -109,6 +116,14 @@ def _stated(
     named = [note.replace(f"{file}: ", f"{path}: ") for note in certificate.notes]
     note = f"{path}: a theorem, TV {made.claim}; Coq's kernel checks it: pdai theorem {path}"
     return replace(certificate, notes=[*named, note])
+
+
+def _counted(what: Any) -> Any:
+    """A `Counter` of a dict of whole numbers, or of `value_counts()` of pandas; else what it is."""
+    if hasattr(what, "to_dict") and getattr(what, "name", None) == "count":
+        return Counter(what.to_dict())
+    is_counts = type(what) is dict and what and all(type(x) is int for x in what.values())
+    return Counter(what) if is_counts else what
 
 
 def _judge_of(what: Any) -> tuple[Callable[..., Certificate], Any]:
@@ -171,8 +186,13 @@ def _options_of(judge: Callable[..., Certificate]) -> Sequence[str]:
     return [*names, *LAWS] if "problem" in names else names
 
 
-def _target(targets: Mapping[str, Any], support: Any, header: Any) -> Any:
-    """The one target, a problem or a law; raises InputError if there are several, or it is none."""
+def _target(
+    targets: Mapping[str, Any], support: Any, header: bool | None, columns: Sequence[str]
+) -> Any:
+    """The one target, a problem or a law; raises InputError if there are several, or it is none.
+
+    Header and columns are those of its files.
+    """
     if len(targets) > 1:
         raise InputError(
             f"the {' and the '.join(targets)} each give the target: leave one of the two out"
@@ -189,4 +209,6 @@ def _target(targets: Mapping[str, Any], support: Any, header: Any) -> Any:
         )
     if name != "law":
         check_type("certify", name, law, Mapping)
-    return ListedLaw(from_logs(law)) if name == "log_weights" else law_of(law, support, header)
+    if name == "log_weights":
+        return ListedLaw(from_logs(law))
+    return law_of(law, support, header, columns)

@@ -19,6 +19,7 @@ from reference.certificates.regimes import ExactLaw, law_beside_target
 from reference.certificates.state_texts import Outside
 from reference.certificates.statement import Certificate, Regime
 from reference.contract.errors import InputError, check_type, checked, shown
+from reference.contract.tables import Shape
 from reference.contract.text import at_most
 from reference.contract.user_code import called
 from reference.problems.base import MAX_LOG_REWARD
@@ -255,7 +256,8 @@ def certify_object(
         regime, level, seed, budget, features, mode_states, drawn=drawn, paths=paths
     )
     judged_problem = None if problem is None else as_problem(problem)
-    own = Target(judged_problem, max_states, budget.seconds, log_z, target, header, if_independent)
+    shape = Shape(header)
+    own = Target(judged_problem, max_states, budget.seconds, log_z, target, shape, if_independent)
     if isinstance(sampler, Sampler):
         return judged(DrawingSource(sampler, own), question)
     return judged(LogProbSource(LogProb.at(sampler), own), question)

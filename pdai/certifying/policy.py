@@ -11,6 +11,7 @@ from reference.certificates.regimes import ExactLaw
 from reference.certificates.statement import Certificate, Regime
 from reference.contract.errors import InputError, TooLargeError, checked
 from reference.contract.loading import load_object, name_of
+from reference.contract.tables import Shape
 from reference.problems.members import as_problem
 from reference.rows.features import Features
 from reference.rows.functions import BackwardRows, ForwardRows, Gives, Takes
@@ -128,7 +129,13 @@ def certify_policy(
             "--problem my_module:MyProblem"
         )
     own = Target(
-        as_problem(problem), max_states, budget.seconds, log_z, target, header, if_independent
+        as_problem(problem),
+        max_states,
+        budget.seconds,
+        log_z,
+        target,
+        Shape(header),
+        if_independent,
     )
     if isinstance(policy, str):
         name, function = policy, load_object(policy, "sampler", "my_module:policy")

@@ -13,6 +13,7 @@ from reference.certificates.regimes import ExactLaw
 from reference.certificates.statement import Certificate, Regime
 from reference.contract.errors import InputError, TooLargeError, checked
 from reference.contract.files import InFolder
+from reference.contract.tables import Shape
 from reference.contract.text import at_most
 from reference.rows.features import Features
 
@@ -111,7 +112,7 @@ def certify_run(
     )
     judged_run: Any = run if isinstance(run, InFolder) else load(run)
     own = Target(
-        judged_run.problem, max_states, budget.seconds, log_z, target, header, if_independent
+        judged_run.problem, max_states, budget.seconds, log_z, target, Shape(header), if_independent
     )
     if isinstance(judged_run, Solved):
         return judged(SolvedSource(judged_run, own, of, regime), question)

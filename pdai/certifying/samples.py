@@ -12,12 +12,12 @@ from pdai.adapters.log_prob import LogProb
 from pdai.certifying.judging import Question, SamplerSource, checked_budget, checked_level, judged
 from pdai.certifying.target import Real, Target, check_outside
 from reference.certificates.independence import check_independent, check_repeats, written_out
-from reference.certificates.inputs import JSON_LINES, values_of
 from reference.certificates.listed import ListedLaw
 from reference.certificates.recorded import PRICED, Record, Recorded, priced, read_record
 from reference.certificates.state_texts import Outside
 from reference.certificates.statement import Certificate, Regime
 from reference.contract.errors import InputError, check_hashable, checked, shown
+from reference.contract.tables import JSON_LINES, Shape, Sheet, frame_sheet, values_of
 from reference.contract.user_code import called
 from reference.problems.members import as_problem
 from reference.rows.features import Features
@@ -70,27 +70,28 @@ class SampleSource(SamplerSource):
         self.of = "terminals"
 
 
-def _of_file(path: Path, target: Target, level: float) -> SampleSource:
-    """The samples of a file: recorded trajectories, or terminal states, bare or with `log_prob`.
+def _of_file(path: Path | Sheet, target: Target, level: float) -> SampleSource:
+    """The samples of a file or a frame: trajectories, or terminal states, bare or with `log_prob`.
 
     Raises InputError if the file cannot be read, bare samples have no problem, or are dependent.
     """
-    source = SampleSource(str(path), target)
-    record = read_record(path, target.texts(), target.header, tolerant=True)
+    source = SampleSource(path.source if isinstance(path, Sheet) else str(path), target)
+    record = read_record(path, target.texts(), target.shape, tolerant=True)
     owner, drawn = repr(source.name), record.terminals
-    if record.leaves_numbers_out:
-        source.notes = [UNUSED]
+    source.notes = [*record.notes, *([UNUSED] if record.leaves_numbers_out else [])]
     if record.numbers is None:
         if target.problem is None:
             raise InputError(
                 f"{owner} holds bare samples: add --problem my_module:MyProblem, or --law"
             )
         source.samples, source.impossible = drawn, record.outside
-        _check_quotes(path, record, target)
+        if isinstance(path, Path):
+            _check_quotes(path, record, target)
         check_outside(target.strange(record.outside), target.probabilities or ())
     elif not isinstance(target.problem, ListedLaw):
         target.check_drawn(source.name, drawn)
     source.test(owner, drawn, level, record.is_histogram)
+    source.conditions = [*source.conditions, *record.conditions]
     if record.numbers is not None:
         source.conditions = [*source.conditions, DRAWN_FROM]
         source.record = record
@@ -102,7 +103,8 @@ def _of_file(path: Path, target: Target, level: float) -> SampleSource:
 def _check_quotes(path: Path, record: Record, target: Target) -> None:
     """Raises InputError if a sample outside of the target has a value of it in a later line."""
     texts = {str(x) for x in target.probabilities or ()} if record.outside else set()
-    long = (x for x in record.outside if not texts.isdisjoint(x.splitlines()[1:]))
+    outside = (x for x in record.outside if isinstance(x, str))
+    long = (x for x in outside if not texts.isdisjoint(x.splitlines()[1:]))
     if path.suffix not in JSON_LINES and (first := next(long, None)):
         raise InputError(
             f"{str(path)!r} has the sample {shown(first)}, which a quotation mark begins: "
@@ -129,10 +131,7 @@ def _at_hand(draws: Any, target: Target, level: float, count: int) -> SampleSour
     if target.problem is None:
         raise InputError("samples come without a target: give a problem, or a law")
     if hasattr(draws, "columns"):
-        raise InputError(
-            "the samples are a frame: give one of its columns, or frame.to_numpy(), whose rows "
-            "are read as tuples"
-        )
+        return _of_file(frame_sheet(draws, "the frame"), target, level)
     if isinstance(draws, Iterator):
         draws = list(islice(draws, count))
         source.notes = [f"the first {len(draws):,} values of an iterator"]
@@ -211,6 +210,7 @@ def certify_samples(
     *,
     log_prob: Callable[[Any], Any] | None = None,
     header: bool | None = None,
+    columns: Sequence[str] = (),
     if_independent: bool = False,
     regime: Regime | None = None,
     log_z: Any = None,
@@ -228,12 +228,13 @@ def certify_samples(
     """Certify how close the sampler is that drew these samples.
 
     Args:
-        draws: samples in the order of the draws, in a sequence, an array or an iterator; a
+        draws: samples in the order of the draws, in a sequence, an array, a frame or an iterator; a
             `Counter` of them; a file of samples or of recorded trajectories, `-` for the standard
             input; or an object whose `draw(count)` gives as many.
         problem: the problem, its class or `module:Name`, or a law.
         log_prob: a function from a value to its log-probability under the sampler, in nats.
         header: whether the first lines of files name the columns.
+        columns: the columns of a state in files and frames, a part each; by default those of a law.
         if_independent: whether the samples are taken for independent, untested.
         regime: E, Z, S or N; by default the first in this order that is possible.
         log_z: log Z in nats, or a lower and an upper bound of it, for trajectories.
@@ -256,7 +257,9 @@ def certify_samples(
     level, budget = checked_level(level), checked_budget(0.0, samples, seconds)
     question = Question(regime, level, seed, budget, features, mode_states, certificate, drawn)
     judged_problem = None if problem is None else as_problem(problem)
-    own = Target(judged_problem, max_states, budget.seconds, log_z, target, header, if_independent)
+    names = judged_problem.names if isinstance(judged_problem, ListedLaw) else ()
+    shape = Shape(header, tuple(columns) or names, bool(columns))
+    own = Target(judged_problem, max_states, budget.seconds, log_z, target, shape, if_independent)
     if isinstance(draws, str | Path):
         source = _of_file(Path(draws), own, level)
     else:

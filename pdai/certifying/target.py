@@ -28,11 +28,11 @@ from reference.contract.errors import (
     check_sequence,
     shown,
 )
+from reference.contract.tables import NOTHING, SAMPLES, UNSEEN, Shape
 from reference.contract.user_code import are_rational, called, exact, number_or_infinite
 from reference.dag import PointedDAG
 from reference.fields.field import log_float
 from reference.metrics import normalize
-from reference.posterior.columns import NOTHING, UNSEEN
 from reference.problems.base import is_ours
 from reference.problems.closed_form import ClosedForm, Enclosure
 from reference.problems.enumeration import enumerate_dag, enumerate_rewards
@@ -63,7 +63,7 @@ class Target:
         seconds: the time limit of the search for log Z.
         stated: log Z in nats as stated, or two bounds of it.
         draws: independent samples of the target, or a file of them.
-        header: whether the first line of a file of samples names its columns.
+        shape: what is looked for in files of samples.
         if_independent: whether samples are taken for independent, untested.
         known_rewards: the rewards of all terminal states, if these are enumerated already.
     """
@@ -73,7 +73,7 @@ class Target:
     seconds: float
     stated: Any = None
     draws: Sequence[Hashable] | str | Path | None = None
-    header: bool | None = None
+    shape: Shape = SAMPLES
     if_independent: bool = False
     known_rewards: Sequence[Fraction] | None = None
 
@@ -96,7 +96,13 @@ class Target:
         """The samples of the target that are stated; raises InputError if a file breaks a rule."""
         if isinstance(self.draws, str | Path):
             # Another seed than that of the sampler's samples, which must not be ordered alike.
-            return read_record(Path(self.draws), self.texts(), self.header, seed=1).terminals
+            record = read_record(Path(self.draws), self.texts(), self.shape, seed=1)
+            if record.conditions:
+                raise InputError(
+                    f"{str(self.draws)!r} has weights, but samples of the target must be drawn "
+                    "from it: give them as they were drawn, or the law"
+                )
+            return record.terminals
         return self.draws
 
     def samples_or_own(self, count: int, seed: int) -> Sequence[Hashable] | None:

@@ -54,7 +54,7 @@ class Certify(Accepting):
     # The options that --help shows.
     COMMON: ClassVar = (
         *("law", "support", "problem", "log_z", "target", "samples", "level"),
-        *("if_independent", "header", "fail_above", "json", "certificate", "theorem"),
+        *("if_independent", "header", "columns", "fail_above", "json", "certificate", "theorem"),
     )
 
     log_z: _LOG_Z = None
@@ -68,6 +68,9 @@ class Certify(Accepting):
     header: Annotated[bool | None, tyro.conf.arg(constructor=bool)] = None
     """The first lines of CSV files name the columns, or are values; by default they do where they
     hold names that are known, such as value, terminal, state or sample, and no others."""
+    columns: tuple[str, ...] = ()
+    """The columns of a state in files that have one for each part of it, such as A S; others are
+    left out. By default all columns of a law that are no weights."""
     log_prob: _NAME = None
     """A function from a sampled value to its log-probability under the sampler, in nats."""
     p_b: _NAME = None
@@ -108,7 +111,7 @@ class Certify(Accepting):
     checks it."""
     sampler: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="SAMPLER")]
     """A run folder, MODULE:NAME of a function or of an object with draw(count), a file of samples
-    (CSV, .jsonl or .npy), or - for the standard input."""
+    (CSV, .jsonl, .npy, .parquet, each also .gz), or - for the standard input."""
     problem: str | None = None
     """MODULE:NAME of the problem; runs have one."""
     table: Path | None = None

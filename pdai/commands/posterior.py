@@ -33,8 +33,8 @@ class ExactPosterior:
         pdai posterior my.csv --outcome y
     """
 
-    data: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="CSV")]
-    """A CSV file whose first line names the columns."""
+    data: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="TABLE")]
+    """A file whose first line names the columns: CSV, parquet or JSON lines, each also .gz."""
     outcome: str | None = None
     """The column that the others explain; without it, the posterior is over graphs."""
     score: Score = "auto"
@@ -53,6 +53,8 @@ class ExactPosterior:
     score categories: for tables of numbers beside text."""
     levels: tuple[str, ...] = ()
     """Levels of a column, with those that no row has, as "size=small,large"; it is not cut."""
+    drop_missing: bool = False
+    """Leave out rows with a missing value, and say how many."""
     paths: bool = False
     """Sum paths beyond 16 columns too, which takes minutes."""
     best: int = 5
@@ -89,6 +91,7 @@ class ExactPosterior:
             require=self.require,
             bins=self.bins,
             levels=self.levels,
+            drop_missing=self.drop_missing,
             prior=self.prior,
             progress=lambda share, word: said(f"{word}: {share:.0%} of the terms"),
         )

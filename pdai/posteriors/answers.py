@@ -12,8 +12,9 @@ import numpy.typing as npt
 from pdai.posteriors.tasks import PRIORS
 from reference.contract.errors import InputError, checked, plain
 from reference.contract.files import sha256
+from reference.contract.tables import check_unmasked
 from reference.contract.text import at_most, small
-from reference.posterior.columns import Levels, Table, check_unmasked, read_table, table_of
+from reference.posterior.columns import Levels, Table, read_table, table_of
 from reference.posterior.dag_floats import Progress
 from reference.posterior.graph_posterior import GraphPosterior, NamedEdge
 from reference.posterior.network_scores import ChosenScore, Score, choose_score
@@ -44,13 +45,14 @@ def posterior(
     require: Sequence[NamedEdge] = (),
     bins: int | None = None,
     levels: Levels = (),
+    drop_missing: bool = False,
     prior: Literal["zellner", "hyper-g"] = "zellner",
     progress: Progress = lambda share, word: None,
 ) -> "GraphAnswer | SelectionAnswer":
     """The exact posterior given a table: of the graph, or of the columns that explain an outcome.
 
     Args:
-        data: the path of a CSV file, a pandas frame, or a matrix.
+        data: the path of a file, a pandas frame, or a matrix.
         outcome: the column that the others explain; without one, the posterior is over graphs.
         score: the score of graphs: `bge` for numbers, `bdeu` for categories; `auto` decides, or
             refuses if it cannot.
@@ -61,6 +63,7 @@ def posterior(
             score categories.
         levels: levels of columns, with those that no row has, as a mapping of names to levels, or
             as texts such as "size=small,large".
+        drop_missing: whether rows with a missing value are left out.
         prior: the prior of the coefficients, with an outcome.
         progress: called with the share of a long sum that is done, and a word for it.
 
@@ -68,7 +71,7 @@ def posterior(
         InputError: if nothing can be learned from the data, or an argument breaks a rule or
             belongs to the other kind of posterior.
     """
-    table = table_from(data)
+    table = table_from(data, drop_missing=drop_missing)
     if outcome is None:
         if prior != "zellner":
             raise InputError(f"prior is {prior!r}, but needs an outcome: name one, or leave it out")
@@ -96,13 +99,13 @@ def posterior(
     )
 
 
-def table_from(data: Any) -> Table:
-    """The table of a CSV file, a pandas frame or a matrix.
+def table_from(data: Any, *, drop_missing: bool = False) -> Table:
+    """The table of a file, a pandas frame or a matrix, perhaps without rows that miss a value.
 
     Raises InputError if it is none, or as `read_table` does.
     """
     if isinstance(data, str | Path):
-        return read_table(Path(data))
+        return read_table(Path(data), drop_missing=drop_missing)
     check_unmasked("posterior", data)
     columns = getattr(data, "columns", None)
     values = np.asarray(data, dtype=object)
@@ -123,7 +126,8 @@ def table_from(data: Any) -> Table:
                 )
     digest = sha256(repr((names, rows)).encode())
     kind = "the matrix" if columns is None else "the frame"
-    return table_of(f"{kind}, its names counted as a line", names, rows, digest)
+    source = f"{kind}, its names counted as a line"
+    return table_of(source, names, rows, digest, drop_missing=drop_missing)
 
 
 def framed(columns: Mapping[str, Sequence[Any]]) -> Any:

@@ -1,13 +1,12 @@
 """Laws that are given as a list of values with weights, without a problem of states."""
 
 import math
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from reference.certificates.inputs import columns_of, read_rows
 from reference.contract.errors import (
     InputError,
     check_hashable,
@@ -16,15 +15,23 @@ from reference.contract.errors import (
     plain,
     shown,
 )
-from reference.contract.text import counted
+from reference.contract.tables import (
+    DECIMAL,
+    WEIGHTS,
+    Parts,
+    Shape,
+    frame_sheet,
+    parts_of,
+    read_sheet,
+)
 from reference.contract.user_code import RATIO, Of, digits_lost, exact, exact_or_infinite
-from reference.posterior.columns import DECIMAL
 from reference.problems.base import MAX_LOG_REWARD
 from reference.problems.enumeration import exponential
 
 UNIFORM = "uniform"
-# A row of texts with the number of its line.
-Numbered = tuple[int, list[str]]
+# A share, and the most by which probabilities that are printed with a few digits miss a sum of 1.
+PERCENT = "%"
+PRINTED = Fraction(1, 100)
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,9 @@ class ListedLaw:
     initial = Start()
     # The first line of the file of its values, where that was read as their name.
     heading: str | None = None
+    # The names of the parts of its values, where a file has a column for each; and how it was read.
+    names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __init__(self, weights: Mapping[Hashable, Fraction | float | int]) -> None:
         law: dict[Hashable, Fraction] = {}
@@ -107,39 +117,48 @@ def _text(sample: object) -> str:
 
 
 def law_of(
-    law: str | Path | Mapping[Hashable, Any],
-    support: str | Path | Sequence[Hashable] | None = None,
+    law: Any,
+    support: Any = None,
     header: bool | None = None,
+    columns: Sequence[str] = (),
 ) -> ListedLaw:
     """The law that `certify` is given.
 
     Args:
-        law: `uniform`; weights by value; or a file of values with weights or log weights.
-        support: of the uniform law: a sequence, or a file with a value in each line.
-        header: whether files begin with names of columns, as `read_rows` takes it.
+        law: `uniform`; weights by value; or a file, or a frame, of values with weights.
+        support: of the uniform law: a sequence, or a file or a frame of values.
+        header: whether files begin with names of columns, as `Shape` takes it.
+        columns: the columns of a value in files and frames, a part each.
 
     Raises:
         InputError: if a file breaks a rule, a value is repeated or has no weight, or the two do not
             make one law.
     """
-    check_type("the target", "law", law, (str, Path, Mapping))
-    if support is not None and law != UNIFORM:
+    if not hasattr(law, "columns"):
+        check_type("the target", "law", law, (str, Path, Mapping))
+    if support is not None and not (isinstance(law, str) and law == UNIFORM):
         raise InputError(
             "the support is of the uniform law, and the law has values of its own: leave one of "
             "the two out"
         )
     if isinstance(law, Mapping):
         return ListedLaw(law)
-    if law != UNIFORM:
-        return ListedLaw(_read_weights(Path(law), header))
-    if support is None:
+    shape = Shape(header, tuple(columns), bool(columns), WEIGHTS, "weight")
+    if not (isinstance(law, str) and law == UNIFORM):
+        parts = _parts(law, shape, bool)
+        made = ListedLaw(_weights(law, parts))
+    elif support is None:
         raise InputError("the law is uniform, but over which values? Give --support FILE")
-    if isinstance(support, str | Path):
-        named, _, rows = _rows(Path(support), header, ("value",))
-        uniform = ListedLaw.uniform([row[0] for _, row in rows])
-        uniform.heading = named[0] if named else None
-        return uniform
-    return ListedLaw.uniform(check_list("the target", "support", support))
+    elif isinstance(support, str | Path) or hasattr(support, "columns"):
+        shape = shape._replace(whole=True, number="value")
+        parts = _parts(support, shape, lambda names: not names)
+        made = ListedLaw.uniform(parts.values)
+        # A first line above the values is their name.
+        made.heading = parts.names[0] if parts.lines[0] > 1 else None
+    else:
+        return ListedLaw.uniform(check_list("the target", "support", support))
+    made.names, made.notes = parts.names if len(parts.names) > 1 else (), parts.notes
+    return made
 
 
 def from_logs(logs: Mapping[Hashable, Any]) -> dict[Hashable, Fraction]:
@@ -165,53 +184,51 @@ def from_logs(logs: Mapping[Hashable, Any]) -> dict[Hashable, Fraction]:
     return {value: weights.get(value, Fraction(0)) for value in logs}
 
 
-def _read_weights(path: Path, header: bool | None) -> Mapping[Hashable, Fraction]:
-    """The weights in a file with a value and its weight in each line, by value.
+def _parts(source: Any, shape: Shape, allowed: Callable[[set[str]], bool]) -> Parts:
+    """The values of a file or a frame, with what stands beside them."""
+    is_frame = hasattr(source, "columns")
+    sheet = frame_sheet(source, "the frame") if is_frame else read_sheet(Path(source), shape)
+    is_support = shape.number != "weight"
+    fix = "value" if is_support else "value, weight, or value, log_weight"
+    unnamed = ("value",) if is_support else ("value", "weight")
+    parts = parts_of(sheet, shape, unnamed, lambda names: len(names) < 2 and allowed(names), fix)
+    if not parts.values:
+        wanted = "a value" if is_support else "a value and its weight, separated by a comma"
+        raise InputError(f"{sheet.source} lists no value: write {wanted} in each line")
+    _check_distinct(parts.values, len({*parts.values}), sheet.source)
+    return parts
 
-    The columns are `value`, or another of `VALUES`, and `weight` or `log_weight`, in nats. No names
-    are needed for weights.
+
+def _weights(source: Any, parts: Parts) -> Mapping[Hashable, Fraction]:
+    """The weights of a law, by value: as decimal numbers, fractions, or shares such as 40%.
+
+    The column `log_weight` is in nats; `frequency` is of any scale; `probability` must sum to 1.
     """
-    _, names, rows = _rows(path, header, ("value", "weight"), ("value", "log_weight"))
-    other = "log_weight" if "log_weight" in names else "weight"
+    owner = "the frame" if hasattr(source, "columns") else repr(str(source))
+    ((other, texts),) = parts.beside.items()
+    shares = [text.strip().endswith(PERCENT) for text in texts]
+    if any(shares) and (not all(shares) or other == "log_weight"):
+        raise InputError(f"{owner}: some weights are shares such as 40%: write all in one way")
     law: dict[Hashable, Any] = {}
-    for line, row in rows:
-        value, weight = row[names.index("value")], row[names.index(other)].strip()
+    for line, value, text in zip(parts.lines, parts.values, texts, strict=True):
+        weight = text.strip().removesuffix(PERCENT)
         if weight == "-inf" and other == "log_weight":
             law[value] = -math.inf
         elif DECIMAL.fullmatch(weight) or RATIO.fullmatch(weight):
             law[value] = Fraction(weight)
         else:
             raise InputError(
-                f"{str(path)!r}, line {line}: the {other.replace('_', ' ')} of {value!r} is "
-                f"{weight!r}, but must be a decimal number, or a fraction such as 2/3 "
-                "(columns are named value and weight, or log_weight)"
+                f"{owner}, line {line}: the {other.replace('_', ' ')} of {value!r} is {text!r}, "
+                "but must be a decimal number, or a fraction such as 2/3 (columns are named value "
+                "and weight, or log_weight)"
             )
-    _check_distinct([row[names.index("value")] for _, row in rows], len(law), repr(str(path)))
-    return from_logs(law) if other == "log_weight" else law
-
-
-def _rows(
-    path: Path, header: bool | None, *allowed: tuple[str, ...]
-) -> tuple[Sequence[str] | None, Sequence[str], Sequence[Numbered]]:
-    """The first line of a file if it has names, those of its columns, and its rows by line."""
-    named, lines = read_rows(path, header)
-    rows = [(line, row) for line, row in enumerate(lines, 1) if row]
-    names = columns_of(named or allowed[0], header, "value")
-    if sorted(names) not in map(sorted, allowed):
+    total = sum(law.values()) / (100 if any(shares) else 1) if other != "log_weight" else 1
+    if (any(shares) or other == "probability") and abs(total - 1) > PRINTED:
         raise InputError(
-            f"{str(path)!r} has the columns {', '.join(names)}, but must have "
-            f"{' or '.join(map(', '.join, allowed))}"
+            f"{owner}: its probabilities sum to {float(total):.6g}, but must sum to 1: name the "
+            "column weight, if they are of any scale"
         )
-    wanted = "a value" if len(names) == 1 else "a value and its weight, separated by a comma"
-    if not rows:
-        raise InputError(f"{str(path)!r} lists no value: write {wanted} in each line")
-    for line, row in rows:
-        if len(row) != len(names):
-            raise InputError(
-                f"{str(path)!r}, line {line} has {counted(len(row), 'column')}, but must have "
-                f"{wanted}: quote values that contain commas"
-            )
-    return named, names, rows
+    return from_logs(law) if other == "log_weight" else law
 
 
 def _check_distinct(values: Sequence[Hashable], distinct: int, owner: str) -> None:

@@ -10,18 +10,24 @@ import numpy as np
 
 from reference.certificates.collisions import least_gap, probability
 from reference.certificates.independence import written_out
-from reference.certificates.inputs import VALUES, columns_of, read_rows
 from reference.certificates.state_texts import Outside, OutsideError, StateTexts
 from reference.contract.errors import InputError, shown
+from reference.contract.tables import SAMPLES, VALUES, Cell, Shape, Sheet, parts_of, read_sheet
 from reference.rows.importance import Walks
 from reference.rows.walks import LogRewards, Sampler
 
 NUMBERS = ("log_p_f", "log_p_b", "log_reward")
-COLUMNS = ("terminal", *NUMBERS)
 # The column of terminal states with their log-probabilities under the sampler.
 PRICED = "log_prob"
-# The column that says how often a line was drawn.
-COUNT = "count"
+# The columns that say how often a line was drawn; those of weights; and those of several chains.
+COUNTS, WEIGHTS = ("count", "frequency"), ("weight", "log_weight")
+CHAINS = ("chain", "draw")
+# One in so many weighted samples sets the weight to which larger ones of the others are cut.
+CUTTING = 5
+MUST_HAVE = (
+    "terminal, log_p_f, log_p_b, log_reward, or terminal, log_prob, or terminal alone, or with "
+    "count, weight, log_weight, or chain and draw"
+)
 # The most by which probabilities of distinct states may sum to more than 1: float32.
 EXCESS = 1e-4
 # The logarithm of one over the level at which samples show that their `log_prob` is of others.
@@ -43,92 +49,169 @@ class Record(NamedTuple):
     """The content of a file: terminal states, `Outside()` for a sample that is none, and numbers.
 
     It has `log p_F`, `log p_B`, `log R` per trajectory, in nats, or `log_prob` alone; no numbers,
-    but the texts outside of the terminal states, for bare samples, and where some are outside, as
+    but what is outside of the terminal states, for bare samples, and where some are outside, as
     that shows the sampler wrong without `log_prob`. A histogram is written out.
     """
 
     terminals: list[Hashable]
     numbers: Mapping[str, np.ndarray[Any, Any]] | None
-    outside: Sequence[str] = ()
+    outside: Sequence[Cell] = ()
     is_histogram: bool = False
     leaves_numbers_out: bool = False
+    notes: Sequence[str] = ()
+    conditions: Sequence[str] = ()
 
 
 def read_record(
-    path: Path,
+    source: Path | Sheet,
     texts: StateTexts,
-    header: bool | None = None,
+    shape: Shape = SAMPLES,
     *,
     tolerant: bool = False,
     seed: int = 0,
 ) -> Record:
-    """Reads a file of samples.
+    """Reads samples.
 
     Without a header each line is a terminal state. A header names the columns: `terminal`, or
-    another of `VALUES`, and for trajectories `log_p_f`, `log_p_b` and `log_reward`, in nats, or for
-    terminal states `log_prob`. `log_reward` is not read if it stands alone. With a column `count`,
-    samples are written out in a random order (`written_out`).
+    another of `VALUES`, or a column for each part of a state; and for trajectories `log_p_f`,
+    `log_p_b` and `log_reward`, in nats, or for terminal states `log_prob`. `log_reward` is not read
+    if it stands alone. With a column `count`, samples are written out in a random order
+    (`written_out`); with `chain`, they are put chain by chain; with `weight`, they are thinned.
 
     Args:
-        path: a file that `read_rows` reads.
+        source: a file that `read_sheet` reads, or a sheet.
         texts: reads terminal states.
-        header: whether the file has a header; None if its first line shows that.
+        shape: what is looked for.
         tolerant: True if fewer than half of the samples without trajectories may lie outside the
             enumerated terminal states: the sampler is wrong by their share.
-        seed: of that random order.
+        seed: of that random order, and of thinning.
 
     Raises:
         InputError: if the file cannot be read, a column is missing, unknown or repeated, a number
             is invalid, or a sample is no terminal state.
     """
-    columns, has_header = _columns(path, header)
-    counts = columns.pop(COUNT, None)
-    if PRICED not in columns and "log_p_f" not in columns:
+    shape = shape._replace(whole=texts.listed)
+    sheet = source if isinstance(source, Sheet) else read_sheet(source, shape)
+    parts = parts_of(sheet, shape, ("terminal",), _may_stand, MUST_HAVE)
+    if not parts.values:
+        raise InputError(f"{sheet.source} has no samples: one terminal state per line")
+    columns, notes = dict(parts.beside), [*sheet.notes]
+    is_priced = PRICED in columns
+    if not is_priced and "log_p_f" not in columns:
         columns.pop("log_reward", None)
-    bare = len(columns) == 1
-    states, outside, wrong = _states(columns["terminal"], texts)
-    strange = [text for text in outside if text not in texts.excluded]
-    is_unsaid = header is None and not has_header and len(states) > 1
+    states, outside, wrong = _states(parts.values, texts)
+    strange = [x for x in outside if x not in texts.excluded]
+    is_unsaid = shape.header is None and sheet.names is None and len(states) > 1
+    first = parts.values[0]
     # A number names no column.
-    if is_unsaid and strange == [columns["terminal"][0]] and math.isnan(_number(strange[0])):
+    if is_unsaid and strange == [first] and isinstance(first, str) and math.isnan(_number(first)):
         raise InputError(
-            f"{str(path)!r} begins with {shown(outside[0])}, and every other line is a terminal "
+            f"{sheet.source} begins with {shown(first)}, and every other line is a terminal "
             "state: add --header if it names the column, and --no-header if it is a sample"
         )
-    if has_header and not VALUES.isdisjoint(outside):
+    if sheet.names is not None and not {*VALUES}.isdisjoint(outside):
         raise InputError(
-            f"{str(path)!r} has its header once more among its samples: of files that are joined, "
+            f"{sheet.source} has its header once more among its samples: of files that are joined, "
             "leave out all headers but the first"
         )
-    order: Any = None
-    if counts is not None:
-        order = written_out(repr(str(path)), columns["terminal"], counts, seed)
+    is_histogram = not {*COUNTS}.isdisjoint(columns)
+    order, cut = _order(sheet.source, parts.values, columns, seed)
+    notes += cut[1:]
+    if order is not None:
         places = order.tolist()
-        outside = [columns["terminal"][i] for i in places if states[i] == Outside()]
-        strange = [text for text in outside if text not in texts.excluded]
+        outside = [parts.values[i] for i in places if states[i] == Outside()]
+        strange = [x for x in outside if x not in texts.excluded]
         states = [states[i] for i in places]
-    is_alone = bare or PRICED in columns
-    few = tolerant and is_alone and texts.listed and 2 * len(strange) < len(states)
+    bare = not columns
+    few = tolerant and (bare or is_priced) and texts.listed and 2 * len(strange) < len(states)
     if wrong and not (few and isinstance(wrong, OutsideError)):
-        raise InputError(f"{str(path)!r}: {wrong}")
-    names = [name for name in columns if name != "terminal"]
+        raise InputError(f"{sheet.source}: {wrong}")
     leaves_out = bool(outside) and not bare
     numbers = (
         None
         if bare or leaves_out
-        else {name: _numbers(path, name, columns[name]) for name in names}
+        else {name: _numbers(sheet.source, name, columns[name]) for name in columns}
     )
     if numbers is not None and order is not None:
         numbers = {name: column[order] for name, column in numbers.items()}
-    return Record(states, numbers, outside, order is not None, leaves_out)
+    return Record(states, numbers, outside, is_histogram, leaves_out, notes, cut[:1])
+
+
+def _may_stand(names: set[str]) -> bool:
+    """True if samples may have such columns beside them."""
+    others = names & {*COUNTS, *CHAINS, *WEIGHTS}
+    ways = (set[str](), {"chain"}, {*CHAINS}, *({name} for name in (*COUNTS, *WEIGHTS)))
+    kinds = (set[str](), {"log_reward"}, {PRICED}, {*NUMBERS})
+    is_weighted = not others.isdisjoint(WEIGHTS)
+    return others in ways and names - others in kinds[: 1 if is_weighted else 4]
+
+
+# Samples by their places, and a condition with its note, if any.
+_Order = tuple[np.ndarray[Any, Any] | None, tuple[str, ...]]
+
+
+def _order(
+    source: str, values: Sequence[Cell], columns: dict[str, Sequence[str]], seed: int
+) -> _Order:
+    """The samples that are taken, in their order: None for all, in that of the file.
+
+    Takes the columns that say so out of the others.
+    """
+    taken = {name: columns.pop(name) for name in (*COUNTS, *CHAINS, *WEIGHTS) if name in columns}
+    for name, column in taken.items():
+        if name in COUNTS:
+            return written_out(source, values, column, seed), ()
+        if name in WEIGHTS:
+            return _thinned(source, name, _numbers(source, name, column), seed)
+    if "chain" not in taken:
+        return None, ()
+    names = {chain: number for number, chain in enumerate(dict.fromkeys(taken["chain"]))}
+    chains = np.array([names[chain] for chain in taken["chain"]])
+    draws = np.arange(len(values))
+    if "draw" in taken:
+        draws = _numbers(source, "draw", taken["draw"])
+        if len({*zip(chains.tolist(), draws.tolist(), strict=True)}) < len(draws):
+            raise InputError(f"{source}: a chain has a draw twice: give each draw of a chain once")
+    return np.lexsort((draws, chains)), ()
+
+
+def _thinned(source: str, name: str, weights: np.ndarray[Any, Any], seed: int) -> _Order:
+    """Independent draws of the weighted law, of independent weighted samples, in their order.
+
+    The largest weight c of the first samples is fixed. Each of the others is kept with probability
+    `min(w, c) / c`, so that what is kept are independent draws of the law of weights `min(w, c)`.
+    Of larger weights, which may be rare, samples show nothing: that is the condition.
+    """
+    if name == "weight" and (weights < 0).any():
+        raise InputError(f"{source}: a weight is {weights.min():g}, but must be at least 0")
+    logs = weights
+    if name == "weight":
+        logs = np.log(weights, where=weights > 0, out=np.full(len(weights), -np.inf))
+    first = max(1, len(logs) // CUTTING)
+    most = logs[:first].max()
+    if len(logs) < 2 or most == -np.inf or (logs == np.inf).any():
+        raise InputError(
+            f"{source}: weights must be finite, and one of the first {first:,} above 0: give the "
+            "samples in the order drawn, each with its weight"
+        )
+    chances = 1 - np.random.default_rng(seed).random(len(logs) - first)
+    kept = first + np.flatnonzero(np.log(chances) <= logs[first:] - most)
+    larger = int((logs[first:] > most).sum())
+    cut = f"{math.exp(most):.6g}" if abs(most) < 20 else f"exp({most:.6g})"
+    note = (
+        f"weighted samples: the first {first:,} set the largest weight, {cut}; {larger:,} of the "
+        f"{len(chances):,} others have a larger one, which is cut to it; {len(kept):,} are kept, "
+        "with probability weight / largest each, and are independent draws of the weighted law"
+    )
+    return kept, (f"no weight is above {cut}" if not larger else f"weights are cut to {cut}", note)
 
 
 def _states(
-    column: Sequence[str], texts: StateTexts
-) -> tuple[list[Hashable], list[str], InputError | None]:
-    """The states of a column, the texts outside the terminal states, and the first grave error."""
+    column: Sequence[Cell], texts: StateTexts
+) -> tuple[list[Hashable], list[Cell], InputError | None]:
+    """The states of cells, those outside the terminal states, and the first grave error."""
     states: list[Hashable] = []
-    outside: list[str] = []
+    outside: list[Cell] = []
     wrong: InputError | None = None
     for text in column:
         try:
@@ -141,38 +224,13 @@ def _states(
     return states, outside, wrong
 
 
-def _columns(path: Path, header: bool | None) -> tuple[dict[str, Sequence[str]], bool]:
-    """The columns of a file by name, and whether it has a header."""
-    named, lines = read_rows(path, header)
-    rows = [row for row in lines if row]
-    names = columns_of(named or ["terminal"], header, "terminal")
-    if not rows:
-        raise InputError(f"{str(path)!r} has no samples: one terminal state per line")
-    kinds = ({"terminal"}, {"terminal", "log_reward"}, {"terminal", PRICED}, {*COLUMNS})
-    if {*names} - {COUNT} not in kinds or len(set(names)) < len(names):
-        raise InputError(
-            f"{str(path)!r} has the columns {', '.join(names)}, but must have "
-            f"{', '.join(COLUMNS)}, or terminal, {PRICED}, or terminal alone: add those that are "
-            f"missing, and leave others out ({COUNT} may stand beside them: how often a line was "
-            "drawn)"
-        )
-    for number, row in enumerate(rows, 1):
-        if len(row) != len(names):
-            raise InputError(
-                f"{str(path)!r}: sample {number} has {len(row)} columns, but must have "
-                f"{len(names)}, {', '.join(names)}: write a state as one value, in quotes if it "
-                f"contains commas, or name the columns in the first line, such as terminal,{PRICED}"
-            )
-    return dict(zip(names, zip(*rows, strict=True), strict=True)), named is not None
-
-
-def _numbers(path: Path, name: str, texts: Sequence[str]) -> np.ndarray[Any, Any]:
+def _numbers(source: str, name: str, texts: Sequence[str]) -> np.ndarray[Any, Any]:
     numbers = np.array([_number(text) for text in texts])
     for number, text in enumerate(texts, 1):
         if np.isnan(numbers[number - 1]):
             raise InputError(
-                f"{str(path)!r}: {name} of sample {number} is {text!r}, but must be a number in "
-                "nats: check what recorded it"
+                f"{source}: {name} of sample {number} is {text!r}, but must be a number"
+                f"{' in nats' * name.startswith('log')}: check what recorded it"
             )
     return numbers
 

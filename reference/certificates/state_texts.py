@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from reference.contract.errors import InputError, check_hashable, plain, shown
+from reference.contract.tables import Cell
 from reference.contract.user_code import called
 from reference.problems.base import is_ours
 from reference.problems.enumeration import AskedProblem, Growth, parts_of
@@ -40,7 +41,8 @@ class StateTexts:
 
     A problem's `parse(text)` comes first. Without it, a text is a listed state's `repr` or `str`.
     If states are not listed, the type of the initial state decides: a string is taken as it is, and
-    another state must be exactly the text that `repr` writes, so that `001` is no integer.
+    another state must be exactly the text that `repr` writes, so that `001` is no integer. A tuple
+    of texts is a state whose parts are written so.
     """
 
     def __init__(self, problem: Any, terminals: Iterable[Hashable] | None = None):
@@ -48,20 +50,20 @@ class StateTexts:
         self._parse = getattr(problem, "parse", None)
         self.excluded = getattr(problem, "excluded", ()) if is_ours(problem) else ()
         self._terminals = None if terminals is None else dict.fromkeys(terminals)
-        self._read: dict[str, Hashable] = {}
-        self._written: dict[str, list[Hashable]] = {}
-        if self._parse is None:
-            for x in self._terminals or ():
-                for text in {repr(x), str(x)}:
-                    self._written.setdefault(text, []).append(x)
+        self._read: dict[Cell, Hashable] = {}
+        self._written: dict[Cell, list[Hashable]] = {}
+        for x in self._terminals or ():
+            parts = {tuple(map(str, x))} if isinstance(x, tuple) and len(x) > 1 else set()
+            for text in parts | ({repr(x), str(x)} if self._parse is None else set()):
+                self._written.setdefault(text, []).append(x)
 
     @property
     def listed(self) -> bool:
         """True if all terminal states are known."""
         return self._terminals is not None
 
-    def read(self, text: str) -> Hashable:
-        """The terminal state of a text.
+    def read(self, text: Cell) -> Hashable:
+        """The terminal state of a text, or of a tuple of those of its parts.
 
         Raises OutsideError if it is a state that is not terminal, InputError if it is none or two.
         """
@@ -99,7 +101,7 @@ class StateTexts:
             kinds |= _kinds_of(graph.random_walk(rng, growth)[-1])
         return kinds
 
-    def _state(self, text: str) -> Hashable:
+    def _state(self, text: Cell) -> Hashable:
         states = self._written.get(text, [])
         if len(states) == 1:
             return states[0]
@@ -109,6 +111,10 @@ class StateTexts:
                 f"the sample {shown(text)} may be {either} of {self._name}: give it a parse(text), "
                 "such as ast.literal_eval, and write states as repr does"
             )
+        if isinstance(text, tuple):
+            if self._terminals is not None:
+                raise OutsideError(self._none(text))
+            text = f"({', '.join(text)})"
         if self._parse is None:
             return self._terminal(text, self._literal(text))
         state: Hashable = called(self._name, "parse", self._parse, text)
@@ -137,10 +143,12 @@ class StateTexts:
             f"{shown(self._problem.initial)}: {rule}give {self._name} a parse(text)"
         )
 
-    def _none(self, text: str) -> str:
+    def _none(self, text: Cell) -> str:
         some = next(iter(self._terminals or ()))
         is_theirs = self._parse is None and not is_ours(self._problem)
         parse = f", or give {self._name} a parse(text)" if is_theirs else ""
+        if isinstance(some, tuple) and isinstance(text, str) and "," in text:
+            parse += "; a file with a column for each part names them in its first line (--columns)"
         return (
             f"the sample {shown(text)} is none of the problem's {len(self._terminals or ()):,} "
             f"terminal states: write them as the problem does, such as {plain(some)}{parse}"

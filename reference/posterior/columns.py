@@ -1,7 +1,5 @@
-"""Tables of data: CSV files, and checked matrices of numbers or categories."""
+"""Tables of data: those of files, and checked matrices of numbers or categories."""
 
-import csv
-import io
 import math
 import re
 from bisect import bisect_left
@@ -18,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from reference.contract.errors import InputError, check_integer, check_list, plain, shown
-from reference.contract.files import read_file, sha256
+from reference.contract.tables import AROUND, DECIMAL, MISSING, Shape, check_unmasked, read_sheet
+from reference.contract.text import counted
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -30,27 +29,14 @@ NEAR_COPY = 0.999
 # A column whose values differ by less than this share of their size is constant, up to rounding.
 LEAST_SPREAD = 1e-13
 
-# What programs write for a missing value, and its other common marks.
-NOTHING = {"", "nan", "none", "null", "na", "n/a", "<na>", "nat"}
-MISSING = NOTHING | {"-", "--", ".", "?", "n.a.", "#na", "#n/a", "-nan", "(null)", "\\n"}
-MISSING |= {"#value!", "#div/0!", "#ref!", "#num!", "#name?", "#n/a n/a", "missing"}
 # Words that may stand for a missing value, or be a category.
 UNKNOWN = {"unknown", "not known", "unspecified"}
 # Numbers that programs write for a missing value. So may be any that comes again and is away from
 # the others by more than so many of their ranges, or by one range if its digits are nines.
 STAND_INS = {-99, -999, -9999}
 RANGES = 10
-# What is not seen, and that programs put around a value as they do spaces.
-UNSEEN = "\0\x1a\xad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff"
-AROUND = "".join(filter(str.isspace, map(chr, range(0x3001)))) + UNSEEN
 # What is written as a number in some place, and is no plain decimal one.
 NUMBER_ELSEWHERE = re.compile(r"[+-]?[$£€]?[\d.,'_/\s]*\d[.,]?\s*[%$£€]?")
-
-# Python's own `float` also reads `1_000`, `nan` and the digits of other scripts. As fractions, long
-# numbers and powers would take for ever.
-DECIMAL = re.compile(
-    r"[+-]?(\d{1,999}(\.\d{0,999})?|\.\d{1,999})(e[+-]?\d{1,4})?", re.ASCII | re.IGNORECASE
-)
 
 # A column with at most this many different integers, each twice on average, may be categories,
 # such as days of a month.
@@ -79,6 +65,7 @@ class Table(NamedTuple):
         digest: the SHA-256 digest of the file.
         cuts: where `categories` cuts numbers: the largest of each class but the last.
         declared: the levels that `categories` declares, by the name of the column.
+        notes: how it was read, a sentence each.
     """
 
     source: str
@@ -87,6 +74,7 @@ class Table(NamedTuple):
     digest: str
     cuts: Mapping[str, tuple[str, ...]] | None = None
     declared: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    notes: tuple[str, ...] = ()
 
     @property
     def columns(self) -> dict[str, tuple[str, ...]]:
@@ -181,13 +169,17 @@ class Table(NamedTuple):
 
     @property
     def facts(self) -> dict[str, str]:
-        """Cuts of numbers, and declared levels, in words."""
+        """How it was read, cuts of numbers, and declared levels, in words."""
         cuts = [
             f"{name} at most {', at most '.join(tops)}, above"
             for name, tops in (self.cuts or {}).items()
         ]
         stated = [f"{name}: {', '.join(words)}" for name, words in self.declared.items()]
-        facts = {"classes of numbers": "; ".join(cuts), "declared levels": "; ".join(stated)}
+        facts = {
+            "reading": "; ".join(self.notes),
+            "classes of numbers": "; ".join(cuts),
+            "declared levels": "; ".join(stated),
+        }
         return {name: text for name, text in facts.items() if text}
 
     def remarks(self, *, as_categories: bool = False) -> list[str]:
@@ -341,28 +333,30 @@ def _is_integer(text: str) -> bool:
     return bool(DECIMAL.fullmatch(text)) and float(text).is_integer()
 
 
-def read_table(path: Path) -> Table:
-    """The table of a CSV file whose first line names the columns.
+def read_table(path: Path, *, drop_missing: bool = False) -> Table:
+    """The table of a file whose first line names the columns.
 
-    Raises InputError if it cannot be read, has no rows, rows of unequal length or a missing value,
-    or if names are empty, repeated or look like values.
+    Args:
+        path: what `read_sheet` reads, and no link.
+        drop_missing: whether rows with a missing value are left out.
+
+    Raises:
+        InputError: if it cannot be read, has no rows, rows of unequal length or a missing value, or
+            if names are empty, repeated or look like values.
     """
-    name = repr(str(path))
-    try:
-        content = read_file(path)
-        text = content.decode("utf-8-sig")
-        lines = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{name} cannot be read as CSV ({error}): save it as UTF-8 text") from None
-    if len(lines) < 2:
-        raise InputError(f"{name} has {len(lines)} lines, but must have names and rows of values")
-    if len(lines[0]) == 1 and (marks := [mark for mark in ";\t| " if mark in lines[0][0]]):
+    sheet = read_sheet(path, Shape(header=True, is_table=True), follow=False)
+    source, notes = sheet.source, [*sheet.notes]
+    names, rows = [*(sheet.names or ())], [row for row in sheet.rows if row]
+    if sheet.names is None or not rows:
         raise InputError(
-            f"{name}: its first line is {shown(lines[0][0])}, without a comma: separate the values "
-            f"by commas, and not by {marks[0]!r}"
+            f"{source} has {len(rows) + bool(names)} lines, but must have names and rows of values"
         )
-    lines = [[cell.strip(AROUND) for cell in row] for row in lines]
-    names, *rows = lines
+    if notes and any(len(row) != len(names) for row in rows):
+        raise InputError(
+            f"{source}: its first line is {shown(' '.join(names))}, without a comma: separate the "
+            "values by commas"
+        )
+    rows = [[cell.strip(AROUND) for cell in row] for row in rows]
     columns = zip_longest(names, zip(*rows, strict=False), fillvalue="")
     if all(DECIMAL.fullmatch(head) or head in column for head, column in columns):
         joined = ""
@@ -370,14 +364,19 @@ def read_table(path: Path) -> Table:
             line = rows.index(names) + 2
             joined = f"; or, if line {line} repeats the names, as in joined files, leave it out"
         raise InputError(
-            f"{name}: its first line is {shown(tuple(names))}, which looks like values, but must "
+            f"{source}: its first line is {shown(tuple(names))}, which looks like values, but must "
             f"name the columns: write a line of names above it{joined}"
         )
-    return table_of(name, names, rows, sha256(content))
+    return table_of(source, names, rows, sheet.digest, notes, drop_missing)
 
 
 def table_of(
-    source: str, head: Sequence[str], cells: Sequence[Sequence[str]], digest: str
+    source: str,
+    head: Sequence[str],
+    cells: Sequence[Sequence[str]],
+    digest: str,
+    notes: Sequence[str] = (),
+    drop_missing: bool = False,
 ) -> Table:
     """The table of names, which count as the first line, and rows of text.
 
@@ -386,6 +385,8 @@ def table_of(
         head: the names of the columns.
         cells: the rows.
         digest: the SHA-256 digest of the file.
+        notes: how it was read, a sentence each.
+        drop_missing: whether rows with a missing value are left out.
 
     Raises:
         InputError: if names are empty or repeated, rows of unequal length, or a value is missing.
@@ -398,22 +399,26 @@ def table_of(
             f"{source}: its first line is {shown(names)}, but must name each column once, in "
             f"characters that can be printed{index}"
         )
-    rows = [[cell.strip(AROUND) for cell in row] for row in cells]
+    rows, said = [[cell.strip(AROUND) for cell in row] for row in cells], [*notes]
+    if drop_missing:
+        kept = [row for row in rows if MISSING.isdisjoint(cell.lower() for cell in row)]
+        said.append(f"{counted(len(rows) - len(kept), 'row')} with a missing value left out")
+        rows = kept
     for number, row in enumerate(rows, 2):
         if len(row) != len(names):
             raise InputError(
                 f"{source}, line {number}: it has {len(row)} values for {len(names)} columns"
             )
         _check_present(f"{source}, line {number}", names, row)
-    return Table(source, names, rows, digest)
+    return Table(source, names, rows, digest, notes=tuple(said))
 
 
 def _check_present(place: str, names: Sequence[str], row: Sequence[str]) -> None:
     for column, cell in zip(names, row, strict=True):
         if cell.lower() in MISSING:
             raise InputError(
-                f"{place}: the value of {column!r} is missing ({cell!r}): leave the row out, or "
-                "fill it in; for a category of that name write another word"
+                f"{place}: the value of {column!r} is missing ({cell!r}): leave such rows out "
+                "(--drop-missing), or fill them in; for a category of that name write another word"
             )
 
 
@@ -500,12 +505,6 @@ def standard_columns(owner: str, data: object, names: Sequence[str]) -> Floats:
                 f"rounding ({len(values)} rows, {len(names)} columns): leave it out, or add rows"
             )
     return np.asarray(directions * math.sqrt(len(values)), np.float64)
-
-
-def check_unmasked(owner: str, data: object) -> None:
-    """Checks that no entry of an array is masked, as its mask is lost; raises InputError if not."""
-    if np.ma.is_masked(data):
-        raise InputError(f"{owner}: entries are masked: leave their rows out, or fill them in")
 
 
 def matrix(owner: str, data: object, names: Sequence[str]) -> Floats:

@@ -11,8 +11,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from reference.contract.errors import InputError, plain, shown
+from reference.contract.tables import DECIMAL
 from reference.posterior.columns import (
-    DECIMAL,
     NUMBER_ELSEWHERE,
     Floats,
     Ints,
