@@ -1,9 +1,9 @@
 """The price of forgetting: what a policy without memory loses, and to what.
 
 `python -m pdai.experiments.price all` computes, for each row of study:forgetting, the least TV of
-the class and the TV at the minimum of each loss, stores them with the results, and writes the table
-of docs/forgetting.md and its picture. It takes about half an hour. With rows as arguments it
-computes these alone, and without any none. Imports no JAX.
+the class and the TV at the minimum of each loss, stores them with the results, and writes the
+tables of docs/records/forgetting.md and the picture of docs/forgetting.md. It takes about half an
+hour. With rows as arguments it computes these alone, and without any none. Imports no JAX.
 """
 
 import contextlib
@@ -36,7 +36,8 @@ from reference.expressivity.coarse import tied_policies
 from reference.looking.show import save_figure
 
 LABEL = "study:forgetting"
-PAGE = FOLDER.parent.parent / "docs" / "forgetting.md"
+DOCS = FOLDER.parent.parent / "docs"
+PAGE = DOCS / "records" / "forgetting.md"
 BEGIN, END = "<!-- table -->", "<!-- end of table -->"
 SHOWN: dict[LossName, str] = {
     "likelihood": "maximum likelihood",
@@ -173,7 +174,7 @@ def _price(fields: Any) -> Price:
 
 
 def table(rows: Sequence[Line]) -> str:
-    """The two tables of docs/forgetting.md: without training, and trained."""
+    """The two tables of docs/records/forgetting.md: without training, and trained."""
     heads = ["sees", "logits", "no policy below", "some policy at", *SHOWN.values()]
     others = ["sees", "trained without memory", "with memory, some policy at"]
     others += [f"trained {name}" for name in NETWORKS[1:]]
@@ -250,4 +251,4 @@ if __name__ == "__main__":
     except InputError as failure:
         sys.exit(str(failure))
     replace_file(PAGE, page(read_file(PAGE).decode(), stored).encode())
-    save_figure(picture(stored), PAGE.with_suffix(".png"), dpi=110)
+    save_figure(picture(stored), DOCS / "forgetting.png", dpi=110)

@@ -20,6 +20,7 @@ from benchmarks.harness import cell
 from fast.laws.terminal_law import MAX_HISTORIES
 from pdai.experiments import EXPERIMENTS, price, tables
 from pdai.experiments.base import BEST, MARKOVIAN, RESET, STRONGEST, Pair
+from pdai.experiments.definitions import SHOWN_DIGITS, outwards
 from pdai.experiments.evidence import untrained
 from pdai.experiments.frames import Results
 from pdai.experiments.results import stored
@@ -75,6 +76,23 @@ def test_the_table_of_patients_is_summed_as_shown() -> None:
     shown = README.split("```\n")[6].strip().splitlines()
     assert len(shown) == 2
     assert set(shown) <= set(printed)
+
+
+def test_the_table_and_the_picture_are_of_the_results() -> None:
+    names, lines = [MARKOVIAN, BEST, STRONGEST], FORGETTING.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("| what the network sees"))
+    assert lines[start].endswith(f"| {' | '.join(names)} |")
+    shown = lines[start + 2 : lines.index("", start)]
+    assert len(shown) == 4
+    for cells in (line.strip("| ").split(" | ") for line in shown):
+        _, of, trained = STORED[cells[0]]
+        likeliest = of.minima["likelihood"][0].high
+        means = [mean(trained[name]) for name in names]
+        numbers = (*outwards(*of.floor, SHOWN_DIGITS), likeliest, *means)
+        assert cells[1:] == [f"{number:.4f}" for number in numbers], cells[0]
+        assert {len(trained[name]) for name in names} == {5}
+    assert "the mean of five seeds" in OF_MEMORY
+    assert "](../pdai/experiments/results/study_aliasing.png)" in FORGETTING
 
 
 def test_on_the_grid_memoryless_policies_are_level_or_ahead() -> None:
