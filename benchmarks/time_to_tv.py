@@ -2,20 +2,21 @@
 
 Processor seconds until the exact TV of terminal states is below each distance, at log-spaced steps
 of one training of the default length, whose rate falls to zero at its end; the first seed of a
-process compiles, the others use its programs. Contestants: the task's defaults as they were before
-tables and annealing, graphs in any order, squares of residuals, edges alone seen, and AdamW; the
-defaults as they are, and with memory; `pdai.solve`, which is exact; and chains, ten thousand whose
-law is followed exactly (order MCMC: of graphs drawn from its orders and weighed, which is not
-timed; tempered: simulated, given the sums of powers of R, and only the states at R itself count).
+process compiles, the others use its programs. Contestants: the task's defaults, also with memory;
+`pdai.solve`, which is exact; and chains, ten thousand whose law is followed exactly (order MCMC: of
+graphs drawn from its orders and weighed, which is not timed; tempered: simulated, given the sums of
+powers of R, and only the states at R itself count).
 Every task here can be enumerated, so TV is exact and is not timed; of a sampler whose histories are
 too many, it is estimated from backward trajectories.
 
 With `--gfnx ENV` or `--torchgfn ENV` instead: tasks that all three have (peers/README.md), TV from
-`p_F` in every state. The others train as their own scripts do, this project by its defaults, and by
-the first round of `--tv`; all are pinned to the cores that this process may use.
+`p_F` in every state. The others train as their own scripts do, this project as the first round of
+`--tv`; each training is a process of its own on the cores that this one may use, whose imports and
+compilation count, and the libraries take turns, seed by seed, until TV is below 0.02.
 """
 
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,7 +39,6 @@ from benchmarks.peers.tasks import TASKS as PEER_TASKS
 from benchmarks.peers.tasks import BitTask, IsingTask, Task
 from fast.laws.enumeration import Floats, Ints, enumerate_environment
 from fast.laws.terminal_law import law_of, target_law, uniform_law
-from fast.training import trainer as training
 from fast.training.compose import configure
 from fast.training.trainer import make_trainer
 from pdai.goal import first_steps
@@ -74,39 +74,11 @@ TASKS: dict[str, dict[str, Any]] = {
         ]
     },
 }
-# Options that had other defaults once, by sampler and task.
-_ADAMW = {"rule": "adamw", "learning_rate": 3e-3}
-_SQUARES, _EDGES = {"penalty": "square", **_ADAMW}, {"graph_code": "edges", **_ADAMW}
-_ANY_ORDER = {
-    "order": "any",
-    "p_b": "learned",
-    "replay": "none",
-    "anneal_from": 0.01,
-    **_SQUARES,
-    **_EDGES,
-}
-_AT_RANDOM = {"anneal": 0.0, "p_b": "uniform", "epsilon": 1.0, "epsilon_until": 0.8}
-EARLIER: dict[str, dict[str, dict[str, Any]]] = {
-    "before": {
-        "six6": {"table_rows": 0, "parameters": 40_000, "batch": 128, "steps": 20_000},
-        "structure": _ANY_ORDER | _AT_RANDOM,
-    },
-    "any order": {"structure": _ANY_ORDER},
-    "squares, edges seen": {"structure": _SQUARES | _EDGES},
-    "squares": {"structure": _SQUARES},
-    "edges seen": {"structure": _EDGES},
-    "AdamW": {"structure": _ADAMW},
-}
 
 
 def contestants(options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The contestants on a task, by name."""
     return {
-        **{
-            name: {**options, **tasks[options["task"]]}
-            for name, tasks in EARLIER.items()
-            if options["task"] in tasks
-        },
         "now": dict(options),
         "now, GRU+": {**options, "dynamics": "gru", "skip": True},
         "now, minGRU": {**options, "dynamics": "mingru"},
@@ -326,16 +298,16 @@ def first_below(curve: Curve, distance: float) -> float:
     return next((seconds for seconds, tv in curve if tv < distance), float("inf"))
 
 
-def columns(curves: Sequence[Curve], distances: Sequence[float] = DISTANCES) -> dict[str, str]:
+def columns(curves: Sequence[Curve], distances: Sequence[float] = DISTANCES) -> dict[str, Any]:
     """The least, middle and largest seconds to each distance, or how many of the seeds arrive."""
-    cells = {}
+    cells = dict[str, Any]()
     for distance in distances:
         first = [first_below(one, distance) for one in curves]
         arrived = sum(seconds < float("inf") for seconds in first)
         some = f"{arrived} of {len(first)} seeds" if arrived else "-"
-        cells[f"TV < {distance}, s"] = str(Spread(first)) if arrived == len(first) else some
-    cells["last TV"] = str(Spread([one[-1][1] for one in curves]))
-    cells["all steps, s"] = str(Spread([one[-1][0] for one in curves]))
+        cells[f"TV < {distance}, s"] = Spread(first) if arrived == len(first) else some
+    cells["last TV"] = Spread([one[-1][1] for one in curves])
+    cells["all steps, s"] = Spread([one[-1][0] for one in curves])
     return cells
 
 
@@ -343,6 +315,8 @@ def row_of(task: str, name: str, curves: Sequence[Curve]) -> dict[str, Any]:
     return {"task": task, "sampler": name, **columns(curves)}
 
 
+# Where trainings beside peers end.
+NEAREST = 0.02
 # num_envs of the scripts of gfnx, and batch_size of those of torchgfn; the default coupling here.
 PEER_BATCH, COUPLING = 16, 0.4
 
@@ -363,49 +337,53 @@ def peer_tasks() -> dict[str, tuple[Task, dict[str, Any]]]:
 
 
 def peer_curve(
-    worker: Process, task: Task, seed: int, limit: float
+    library: str, python: str, task: tuple[Task, dict[str, Any]], seed: int, limit: float
 ) -> Iterator[tuple[float, float]]:
-    """Processor seconds and TV, at powers of two times a hundred steps.
+    """Processor seconds of a process of its own and TV, at powers of two times a hundred steps.
 
-    No more steps after the limit, or below the least distance.
+    No more steps after the limit, below TV 0.02, or at the end of a training.
+
+    Args:
+        library: pdai, gfnx or torchgfn.
+        python: the Python of its environment.
+        task: as peers build it, and its options here, with the number of steps.
+        seed: of the training.
+        limit: processor seconds.
     """
-    spent = worker.ask(
-        "begin", kind=type(task).__name__, fields=list(task), batch=PEER_BATCH, seed=seed
-    )
+    worker, (theirs, options) = Process(library, python, os.sched_getaffinity(0)), task
+    if library == "pdai":
+        spent, steps = worker.ask("own", options=options, seed=seed), options["steps"]
+    else:
+        kind, fields = type(theirs).__name__, list(theirs)
+        spent = worker.ask("begin", kind=kind, fields=fields, batch=PEER_BATCH, seed=seed)
+        steps = float("inf")
     step, tv = 0, 1.0
-    while spent < limit and tv >= DISTANCES[-1]:
-        more = max(100, step)
-        spent += worker.ask("go_on", steps=more)
+    while spent < limit and tv >= NEAREST and step < steps:
+        more = min(max(100, step), steps - step)
+        spent = worker.ask("go_on", steps=more)
         step += more
         tv = worker.ask("tv")
         yield spent, tv
+    worker.close()
 
 
 def beside_peers(table: Table, asked: Any) -> None:
-    """A row for each library on each task that all have; each seed compiles anew."""
-
-    def add(task: str, sampler: str, curves: Sequence[Curve]) -> None:
-        # By how much the first hundred steps, and what precedes them, exceed the second.
-        compiling = Spread([2 * one[0][0] - one[1][0] for one in curves])
-        table.add(row_of(task, sampler, curves) | {"compiling, s": str(compiling)})
-
+    """A row for each library on each task that all have, seed after seed in turns."""
+    folders = {"gfnx": asked.gfnx, "torchgfn": asked.torchgfn}
+    pythons = {"pdai": sys.executable} | {x: f"{y}/bin/python" for x, y in folders.items() if y}
     for name, (task, options) in peer_tasks().items():
         if not name.lower().startswith(asked.only.lower()):
             continue
-        default = configure(**options).optimiser.steps
-        ours = {"pdai": default, "pdai, first round of --tv": first_steps(default)}
-        for sampler, steps in ours.items():
-            curves: list[Curve] = []
-            for seed in range(asked.seeds):
-                training._programs.cache_clear()
-                curves.append(list(curve({**options, "steps": steps}, seed)))
-            add(name, sampler, curves)
-        for library, folder in (("gfnx", asked.gfnx), ("torchgfn", asked.torchgfn)):
-            if folder is not None:
-                worker = Process(library, f"{folder}/bin/python", os.sched_getaffinity(0))
-                seeds = range(asked.seeds)
-                add(name, library, [[*peer_curve(worker, task, s, asked.seconds)] for s in seeds])
-                worker.close()
+        steps = first_steps(configure(**options).optimiser.steps)
+        both = task, {**options, "steps": steps}
+        every: dict[str, list[Curve]] = {library: [] for library in pythons}
+        for seed in range(asked.seeds):
+            for library, python in pythons.items():
+                one = peer_curve(library, python, both, seed, asked.seconds)
+                every[library].append([*one])
+        for library, curves in every.items():
+            begun = Spread([one[0][0] for one in curves])
+            table.add(row_of(name, library, curves) | {"first 100 steps, s": begun})
 
 
 def main() -> None:
@@ -417,7 +395,7 @@ def main() -> None:
     )
     command.add_argument("--gfnx", help="folder of its virtual environment: tasks that it has")
     command.add_argument("--torchgfn", help="the same of torchgfn")
-    command.add_argument("--seconds", type=float, default=20, help="no more steps of these after")
+    command.add_argument("--seconds", type=float, default=40, help="no more steps of these after")
     asked = command.parse_args()
     table = Table("python benchmarks/time_to_tv.py", asked.out, machine("jax"))
     if asked.gfnx or asked.torchgfn:

@@ -47,9 +47,10 @@ class Worker(ABC):
     Attributes:
         seed: the seed of its random numbers.
         script: whether it trains as the library's own script does, in place of what all share.
+        untimed: the processor seconds of what is not part of a training.
     """
 
-    seed, script = 0, False
+    seed, script, untimed = 0, False, 0.0
 
     @abstractmethod
     def versions(self) -> dict[str, str]:
@@ -66,6 +67,10 @@ class Worker(ABC):
     @abstractmethod
     def freeze(self) -> None:
         """Makes the learning rates so small that further steps leave the policy as it is."""
+
+    def take(self, weights: list[Any]) -> None:
+        """Gives the policy the matrices (in, out) of its layers, then their biases."""
+        raise NotImplementedError
 
     @abstractmethod
     def sample(self, batches: int) -> float:
@@ -90,60 +95,84 @@ class Worker(ABC):
     # Requests
 
     def begin(self, kind: str, fields: list[Any], batch: int, seed: int) -> float:
-        """Builds a task as the library's own script, from a seed; the processor seconds of it."""
-        started = time.process_time()
+        """Builds a task as the library's own script, from a seed; the seconds of the process."""
         self.seed, self.script = seed, True
         self.build(getattr(tasks, kind)(*fields), batch)
-        return time.process_time() - started
+        return self.seconds()
+
+    def seconds(self) -> float:
+        """The processor seconds of the process so far, imports and all, without what is untimed."""
+        return time.process_time() - self.untimed
 
     def tv(self) -> float:
         """The distance of what it has trained to the target."""
+        started = time.process_time()
+        tv = self.distance()
+        self.untimed += time.process_time() - started
+        return tv
+
+    def distance(self) -> float:
+        """The distance, by all steps of the policy."""
         return distance(self.as_sampler().steps)
 
     def go_on(self, steps: int) -> float:
-        """Trains by steps that are a multiple of a hundred; the processor seconds of it."""
-        started = time.process_time()
+        """Trains by steps that are a multiple of a hundred; the seconds of the process."""
         for _ in range(0, steps, 100):
             self.train(100)
-        return time.process_time() - started
+        return self.seconds()
 
-    def setup(self, task: str, batch: int, steps: int) -> dict[str, float]:
-        """Builds, trains `steps` steps, and finds how much work fills about 0.2 s.
+    def setup(self, task: str, batch: int) -> int:
+        """Builds, and finds how many steps and batches fill a tenth of a second.
 
-        The policy then stays as it is: else that of a faster library would go on, to longer
-        trajectories.
+        The learning rates are so small that the policy stays as it is: else that of a faster
+        library would go on, to longer trajectories.
         """
         self.batch = batch
         parameters = self.build(TASKS[task], batch)
-        self.train(steps)
         self.freeze()
         self.chunk = {}
         for kind, call in (("train", self.train), ("sample", self.sample)):
             call(4)  # compiles
             started = time.perf_counter()
             call(4)
-            self.chunk[kind] = max(1, round(0.8 / (time.perf_counter() - started)))
+            self.chunk[kind] = max(1, round(0.4 / (time.perf_counter() - started)))
             call(self.chunk[kind])
-        return {"parameters": parameters, "length": self.sample(self.chunk["sample"])}
+        return parameters
 
-    def block(self, kind: str, seconds: float) -> dict[str, float]:
-        """Works for about `seconds`: the number of steps or trajectories, wall and CPU seconds."""
+    def place(self, weights: list[Any] | None, cells: list[list[int]]) -> dict[str, Any]:
+        """Takes a policy: its mean number of actions, and its logits at some cells.
+
+        Args:
+            weights: those of a network; None for the library's own untrained one.
+            cells: of the hypergrid; none where weights are none.
+        """
+        if weights is not None:
+            self.take([np.array(part, np.float32) for part in weights])
+        logits = np.array(self.grid_logits(np.array(cells))).tolist() if cells else []
+        batches = -(-8_192 // self.batch // self.chunk["sample"])
+        lengths = [self.sample(self.chunk["sample"]) for _ in range(max(1, batches))]
+        return {"actions": float(np.mean(lengths)), "logits": logits}
+
+    def block(self, kind: str, seconds: float, clock: str) -> dict[str, float]:
+        """Works for some seconds of the clock: steps or trajectories, wall and CPU seconds.
+
+        Args:
+            kind: "train" or "sample".
+            seconds: at least so many.
+            clock: "wall" or "cpu".
+        """
         call, chunk, done = getattr(self, kind), self.chunk[kind], 0
-        wall, cpu = time.perf_counter(), time.process_time()
-        while time.perf_counter() - wall < seconds:
+        now = {"wall": time.perf_counter, "cpu": time.process_time}
+        began = {name: read() for name, read in now.items()}
+        while now[clock]() - began[clock] < seconds:
             call(chunk)
             done += chunk
-        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        return {"count": done * (1 if kind == "train" else self.batch), "wall": wall, "cpu": cpu}
+        spent = {name: read() - began[name] for name, read in now.items()}
+        return {"count": done * (1 if kind == "train" else self.batch), **spent}
 
 
 def serve(worker: Worker) -> None:
-    """Answers requests until the input ends, or takes one training step (`--first-step`)."""
-    if sys.argv[1:2] == ["--first-step"]:
-        worker.build(TASKS[sys.argv[2]], int(sys.argv[3]))
-        worker.train(1)
-        print("done", flush=True)
-        return
+    """Answers requests until the input ends."""
     # Whatever a library prints must not end up among the answers.
     answers, sys.stdout = sys.stdout, sys.stderr
     for line in sys.stdin:

@@ -168,7 +168,13 @@ class Gfnx(Worker):
         forwards, backwards = env.action_space.n, env.backward_action_space.n
         outputs = forwards + backwards * script.backward
         network = eqx.nn.MLP(
-            features, outputs, HIDDEN[0], len(HIDDEN), key=jax.random.PRNGKey(self.seed)
+            features,
+            outputs,
+            HIDDEN[0],
+            len(HIDDEN),
+            # As here, so that all can have one policy.
+            activation=jax.nn.relu if self.script else jax.nn.leaky_relu,
+            key=jax.random.PRNGKey(self.seed),
         )
         params, static = eqx.partition(network, eqx.is_array)
 
@@ -262,6 +268,17 @@ class Gfnx(Worker):
     def freeze(self) -> None:
         self.advance = self.make_advance(FROZEN, FROZEN)
 
+    def take(self, weights: list[Any]) -> None:
+        layers = len(weights) // 2
+
+        def parts(network: Any) -> list[Any]:
+            return [getattr(layer, name) for name in ("weight", "bias") for layer in network.layers]
+
+        new = [jnp.array(part.T) for part in weights[:layers]] + [*map(jnp.array, weights[layers:])]
+        key, learned, *rest = self.state
+        network = eqx.tree_at(parts, learned["network"], new)
+        self.state = (key, learned | {"network": network}, *rest)
+
     def sample(self, batches: int) -> float:
         self.key, key = jax.random.split(self.key)
         lengths, _ = self.draw(self.state[1]["network"], jax.random.split(key, batches))
@@ -280,10 +297,10 @@ class Gfnx(Worker):
         seen = self.env.get_obs(states, self.env_params)
         return jax.vmap(lambda observation: self.logits(network, observation))(seen)
 
-    def tv(self) -> float:
+    def distance(self) -> float:
         # Else each number of states would be compiled again for each policy.
         with jax.disable_jit():
-            return super().tv()
+            return super().distance()
 
     def log_rewards(self, terminals: list[list[int]]) -> list[float]:
         state = self.env.get_init_state(len(terminals))

@@ -5,6 +5,7 @@ import time
 from itertools import pairwise
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import lax
@@ -16,17 +17,21 @@ from benchmarks.peers.tasks import (
     HIDDEN,
     LEARNING_RATE,
     LOG_Z_LEARNING_RATE,
+    TASKS,
     BitTask,
     DagTask,
     GridTask,
 )
 from fast.environments import AbstractEnvironment, GridEnvironment
+from fast.laws.enumeration import enumerate_environment
+from fast.laws.terminal_law import law_of, target_law
 from fast.policies.policy import Policy
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import uniforms
 from fast.training import trainer as training
 from fast.training.compose import configure
 from pdai.posteriors.environments import StructureEnvironment
+from reference.metrics import total_variation
 from reference.posterior import StructureLearning
 from reference.posterior.networks import Network
 from reference.problems import Grid
@@ -37,21 +42,23 @@ def make_trainer(
 ) -> training.Trainer:
     """Trajectory balance on a Markovian policy of the given hidden layers, without exploration."""
     features = jax.eval_shape(lambda: environment.observe(environment.initial())).shape[0]
-    sizes = [features, *HIDDEN, environment.actions]
     config = configure(
-        "grid",
-        dynamics="markov",
-        loss="tb",
+        **of_network("grid", [features, *HIDDEN, environment.actions]),
         batch=batch,
         epsilon=0.0,
         schedule="constant",
-        hidden_layers=len(HIDDEN),
-        # The number of parameters that these layers have: the nearest width is theirs.
-        parameters=sum((n + 1) * m for n, m in pairwise(sizes)),
         learning_rate=rate,
         log_z_learning_rate=log_z_rate,
     )
     return training.make_trainer(config, environment)
+
+
+def of_network(task: str, sizes: list[int]) -> dict[str, Any]:
+    """Options of trajectory balance on a task, with layers of these sizes."""
+    # The number of parameters that these layers have: the nearest width is theirs.
+    parameters = sum((n + 1) * m for n, m in pairwise(sizes))
+    hidden = {"hidden_layers": len(sizes) - 2, "parameters": parameters, "table_rows": 0}
+    return {"task": task, "dynamics": "markov", "loss": "tb", **hidden}
 
 
 def sample(policy: Policy, environment: Any, batch: int, key: Any) -> tuple[Any, Any]:
@@ -64,11 +71,59 @@ def sample(policy: Policy, environment: Any, batch: int, key: Any) -> tuple[Any,
 class Pdai(Worker):
     """The fast half of this project."""
 
+    def own(self, options: dict[str, Any], seed: int) -> float:
+        """Begins a training by options of `pdai train`; the processor seconds of the process."""
+        self.config = configure(**options, seed=seed)
+        self.environment: AbstractEnvironment[Any] = self.config.make_environment()
+        self.trainer = training.make_trainer(self.config, self.environment)
+        self.state = self.trainer.init()
+        return self.seconds()
+
+    def distance(self) -> float:
+        if not hasattr(self, "enumeration"):
+            problem, most = self.config.problem(), self.config.run.max_states
+            self.enumeration = enumerate_environment(problem, self.environment, most)
+        law = law_of(self.state.policy(0), self.environment, self.enumeration, final=True, seed=0)
+        target = target_law(self.enumeration).tolist()
+        return float(total_variation(law.probabilities.tolist(), target))
+
+    def reach(self, task: str, distances: list[float]) -> list[list[Any]]:
+        """The weights of a network, untrained, and once TV is first below each distance.
+
+        It is the network of the comparison, trained by the defaults of this project.
+        """
+        grid = TASKS[task]
+        assert isinstance(grid, GridTask)
+        sizes = [grid.side * grid.dimension, *HIDDEN, grid.dimension + 1]
+        self.own({**of_network("grid", sizes), "side": grid.side, "dimension": grid.dimension}, 0)
+        reached = [self._weights()]
+        for distance in distances:
+            while self.tv() >= distance:
+                self.train(100)
+            reached.append(self._weights())
+        return reached
+
+    def _weights(self) -> list[Any]:
+        return [leaf.tolist() for leaf in jax.tree.leaves(self.state.policy(0))]
+
+    def take(self, weights: list[Any]) -> None:
+        def leaves(state: Any) -> Any:
+            return jax.tree.leaves(state.sampler.policy)
+
+        new = [jnp.array(part)[None] for part in weights]
+        self.state = eqx.tree_at(leaves, self.state, new)
+
+    def grid_logits(self, cells: Any) -> Any:
+        environment = self.environment
+        state = jax.vmap(lambda _: environment.initial())(jnp.arange(len(cells)))
+        seen = jax.vmap(environment.observe)(state._replace(coordinates=jnp.asarray(cells)))
+        network = self.state.policy(0).network
+        return network.read(network.initial(), seen)[:, : environment.actions]
+
     def versions(self) -> dict[str, str]:
         return {name: importlib.metadata.version(name) for name in ("pdai", "jax", "jaxlib")}
 
     def build(self, task: GridTask | BitTask | DagTask, batch: int) -> int:
-        self.environment: AbstractEnvironment[Any]
         # The posterior's log R is that of the scores without a constant.
         self.offset = 0.0
         if isinstance(task, DagTask):

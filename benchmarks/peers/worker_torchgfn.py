@@ -88,7 +88,14 @@ class Torchgfn(Worker):
             preprocessor = OneHotWords(task.words, 2**task.bits)
         features, actions = preprocessor.output_dim, self.env.n_actions
         width, depth = HIDDEN[0], len(HIDDEN)
-        forward = MLP(features, actions, hidden_dim=width, n_hidden_layers=depth)
+        forward = MLP(
+            features,
+            actions,
+            hidden_dim=width,
+            n_hidden_layers=depth,
+            # As here, so that all can have one policy.
+            activation_fn="relu" if self.script else "leaky_relu",
+        )
         p_f = DiscretePolicyEstimator(forward, actions, preprocessor=preprocessor)
         backward = (
             MLP(features, actions - 1, trunk=forward.trunk)
@@ -105,6 +112,7 @@ class Torchgfn(Worker):
             {"params": self.gflownet.logz_parameters(), "lr": LOG_Z_LEARNING_RATE}
         )
         self.n = batch
+        self.forward = forward
         return sum(p.numel() for p in forward.parameters())
 
     def train(self, steps: int) -> None:
@@ -122,6 +130,13 @@ class Torchgfn(Worker):
     def freeze(self) -> None:
         for group in self.optimizer.param_groups:
             group["lr"] = FROZEN
+
+    def take(self, weights: list[Any]) -> None:
+        layers = [x for x in self.forward.modules() if isinstance(x, torch.nn.Linear)]
+        with torch.no_grad():
+            for i, layer in enumerate(layers):
+                layer.weight.copy_(torch.tensor(weights[i].T))
+                layer.bias.copy_(torch.tensor(weights[len(layers) + i]))
 
     def sample(self, batches: int) -> float:
         total = 0.0

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from importlib.util import find_spec
 from random import Random
 from typing import NamedTuple
 
@@ -41,6 +42,8 @@ Action = Callable[[Ints, int], None]
 BLOCK = 2**19
 # Blocks go in turn to this many threads, and each has sums of its own: no result depends on time.
 LANES = 2
+# From so many columns on numba saves more than it takes to load.
+COMPILED_FROM = 16
 # A bound on what powers of two that are cut off make of a term.
 NEARLY_NOTHING = 2.0 ** (LEAST_EXPONENT + 100)
 # The exponent of zero.
@@ -97,6 +100,7 @@ class DagFloats:
         self.scores, self.nodes = scores, len(scores)
         self.full = 2**self.nodes - 1
         self.progress = progress
+        self.is_compiled = self.nodes >= COMPILED_FROM and find_spec("numba") is not None
         self._spaces = [Workspace() for _ in range(LANES)]
         self._kept: dict[tuple[int, ...], tuple[Ints, Floats]] = {}
 
@@ -115,9 +119,13 @@ class DagFloats:
         parts = -(-len(sets) * 2 ** (self.nodes - size) // BLOCK)
         return np.array_split(sets, min(len(sets), parts))
 
-    def _block(self, sets: Ints, work: Workspace) -> Block:
+    def _outside(self, sets: Ints) -> Ints:
+        """The nodes outside of each of some sets of one size, rising, a row each."""
         outside = ~sets[:, None] >> np.arange(self.nodes) & 1
-        others = np.nonzero(outside)[1].reshape(len(sets), -1)
+        return np.nonzero(outside)[1].reshape(len(sets), -1)
+
+    def _block(self, sets: Ints, work: Workspace) -> Block:
+        others = self._outside(sets)
         m = others.shape[1]
         places = work.ints("places", (len(sets), 2**m))
         places[:, 0] = sets
@@ -125,6 +133,40 @@ class DagFloats:
             bit = np.left_shift(1, others[:, j : j + 1])
             np.add(places[:, : 2**j], bit, out=places[:, 2**j : 2 ** (j + 1)])
         return Block(sets, others, places)
+
+    def _folded(
+        self,
+        sets: Ints,
+        parents: Ints,
+        base: Ints,
+        work: Workspace,
+        *,
+        is_empty_term: bool = True,
+        shares: bool = False,
+    ) -> Floats:
+        """The result of `fold` of `H(U + T)`, by the weights `W_v(parents)` of the nodes outside.
+
+        Args:
+            sets: the sets U.
+            parents: a set of parents for each.
+            base: the power of two by which the terms of each are divided.
+            work: arrays to compute in.
+            is_empty_term: whether the empty set T is a term.
+            shares: as for `fold`.
+        """
+        if not self.is_compiled:
+            high, low, by = self._entries(self._block(sets, work), parents, base, work)
+            if not is_empty_term:
+                high[:, 0] = low[:, 0] = 0.0
+            return fold(high, low, by, work, shares=shares)
+        from reference.posterior.dag_compiled import folded
+
+        others = self._outside(sets)
+        by_own = tuple(part[others, parents[:, None]] for part in self.within)
+        out = np.empty((2, 1 + shares * others.shape[1], len(sets)))
+        above = tuple(self._above_sums)
+        folded(sets, others, by_own, base, above, is_empty_term, shares, out)
+        return out
 
     def _entries(
         self, block: Block, parents: Ints, base: Ints, work: Workspace
@@ -199,18 +241,22 @@ class DagFloats:
         sums.put(one, Scaled.of(np.ones(1), np.zeros(1), np.zeros(1, np.int64)))
 
         def action(sets: Ints, lane: int) -> None:
-            block = self._block(sets, self._spaces[lane])
-            at = block.others, sets[:, None]
-            singles = sums.exponent[sets[:, None] | np.left_shift(1, block.others)]
+            others = self._outside(sets)
+            at = others, sets[:, None]
+            singles = sums.exponent[sets[:, None] | np.left_shift(1, others)]
             base = (singles + self.within.exponent[at]).max(axis=1)
-            high, low, by = self._entries(block, sets, base, self._spaces[lane])
-            # The empty set is no term.
-            high[:, 0] = low[:, 0] = 0.0
-            folded = fold(high, low, by, self._spaces[lane], shares=firsts is not None)
+            folded = self._folded(
+                sets,
+                sets,
+                base,
+                self._spaces[lane],
+                is_empty_term=False,
+                shares=firsts is not None,
+            )
             made = Scaled.of(-folded[0, 0], -folded[1, 0], base)
             sums.put(sets, made)
             if firsts is not None:
-                shares = folded[0, :0:-1].T * by.high / made.high[:, None]
+                shares = folded[0, :0:-1].T * self.within.high[at] / made.high[:, None]
                 firsts[at] = np.ldexp(shares, (base - made.exponent)[:, None])
 
         self._run(range(self.nodes - 1, -1, -1), action, "sums" if firsts is None else "edges")
@@ -235,18 +281,33 @@ class DagFloats:
             start = _added([part for sums in lanes for part in sums[:, sets]], work)
             shares = start[0] * above.high[sets] / above.high[0]
             closed[sets] = shares
-            block = self._block(sets, work)
-            high, low = self._products(block, start, work)
-            for places, *pair in zip(block.places[:, 1:], high[:, 1:], low[:, 1:], strict=True):
-                _add_at(lanes[lane], places, pair, work)
+            self._add_products(sets, start, lanes[lane], work)
 
         self._run(range(self.nodes + 1), action, "paths")
         return closed
 
-    def _products(
-        self, block: Block, start: tuple[Floats, Floats], work: Workspace
-    ) -> tuple[Floats, Floats]:
-        """The terms of `A(U + T)` that come from A(U), relative to `2^(H(empty) - H(U + T))`."""
+    def _add_products(
+        self, sets: Ints, start: tuple[Floats, Floats], sums: Floats, work: Workspace
+    ) -> None:
+        """Adds the terms of `A(U + T)` that come from A(U), relative to `2^(H(empty) - H(U + T))`.
+
+        Args:
+            sets: the sets U.
+            start: A(U), high and low parts.
+            sums: the sums of A in three parts, shape (3, 2^n).
+            work: arrays to compute in.
+        """
+        if self.is_compiled:
+            from reference.posterior.dag_compiled import add_products
+
+            others = self._outside(sets)
+            high, low, power = (part[others, sets[:, None]] for part in self.within)
+            powers_above = self.above.exponent
+            begin = -start[0], -start[1]
+            base = powers_above[sets]
+            add_products(sets, others, (-high, -low, power), base, powers_above, begin, sums)
+            return
+        block = self._block(sets, work)
         at = block.others, block.sets[:, None]
         by = Factors.of(-self.within.high[at], -self.within.low[at])
         shape = block.places.shape
@@ -258,7 +319,8 @@ class DagFloats:
         scale = powers(self._exponents(block, block.sets, self.above.exponent[block.sets], work))
         high *= scale
         low *= scale
-        return high, low
+        for places, *pair in zip(block.places[:, 1:], high[:, 1:], low[:, 1:], strict=True):
+            _add_at(sums, places, pair, work)
 
     @cached_property
     def edges(self) -> Floats:
@@ -304,9 +366,7 @@ class DagFloats:
                 return
             outside = placed ^ 1 << u
             work = self._spaces[lane]
-            block = self._block(placed, work)
-            high, low, by = self._entries(block, outside, above.exponent[placed], work)
-            after = fold(high, low, by, work, shares=False)[0, 0]
+            after = self._folded(placed, outside, above.exponent[placed], work)[0, 0]
             own = after * within.high[u, outside] / above.high[outside]
             power = above.exponent[placed] + within.exponent[u, outside] - above.exponent[outside]
             shares[outside] = closed[outside] * np.ldexp(own, np.maximum(power, -2000))

@@ -27,12 +27,13 @@ CLOSURES = {
 }
 
 
-# Lines of each room: at most so many now, and the goal.
+# Lines of each room: at most so many now, and the goal. Compiled sums over DAGs are 260 lines of
+# posterior; growth, and rates by one policy in all libraries, 170 of benchmarks.
 ROOMS = {
     "reference": (2_940, 2_600),
     "reference/contract": (1_700, 900),
     "reference/problems": (3_550, 3_300),
-    "reference/posterior": (3_450, 3_200),
+    "reference/posterior": (3_710, 3_200),
     "reference/certificates": (4_600, 4_300),
     "reference/rows": (1_650, None),
     "reference/looking": (600, None),
@@ -42,7 +43,7 @@ ROOMS = {
     # 220 lines more for the claim aliased-forks, in rationals.
     "verify": (22_820, 21_000),
     "tests": (25_440, 18_500),
-    "benchmarks": (4_450, 2_500),
+    "benchmarks": (4_650, 2_500),
     "examples": (2_980, 2_500),
 }
 # Of `reference`, `fast` and `pdai`: lines, files and functions; and the lines of all Python. Some
@@ -50,8 +51,8 @@ ROOMS = {
 # short runs in proportion, and train without a report.
 # Theorems about a user's own sampler, and Coq's kernel on them: 420, with their tests 660.
 # Files as people have them: 450, with their tests 900.
-PRODUCT = {"lines": (49_620, 40_500), "files": (316, 240), "functions": (3_070, 2_300)}
-ALL = (105_980, 86_000)
+PRODUCT = {"lines": (49_880, 40_500), "files": (316, 240), "functions": (3_070, 2_300)}
+ALL = (106_450, 86_000)
 
 
 class Size(NamedTuple):

@@ -258,6 +258,26 @@ def test_sums_in_floats_are_those_in_integers_within_the_bound(nodes: int, kind:
     assert floats.closed[-1] == pytest.approx(1, abs=1e-12)
 
 
+@pytest.mark.catches(
+    "the compiled fold leaves out what is lost in the difference of two high parts.",
+    "reference/posterior/dag_compiled.py",
+    "rest = (first_low[i] - error) + (",
+    "rest = (first_low[i] - error) + 0.0 * (",
+)
+@pytest.mark.parametrize("nodes", [3, 9])
+def test_compiled_sums_are_those_in_numpy_to_the_bit(nodes: int) -> None:
+    pytest.importorskip("numba", reason="the extra compiled is not installed")
+    scores = GraphPosterior(scores_of(nodes, "strong")).scores
+    both = DagFloats(scores), DagFloats(scores)
+    compiled, plain = both
+    assert not plain.is_compiled
+    compiled.is_compiled = True
+    for name in ("firsts", "above", "closed", "edges", "ancestors"):
+        one, other = (getattr(law, name) for law in both)
+        assert np.array_equal(one, other), name
+    assert compiled.draw(Random(0)) == plain.draw(Random(0))
+
+
 def test_control_a_weight_changed_or_a_term_dropped_is_seen() -> None:
     scores = GraphPosterior(scores_of(6, "weak")).scores
     floats, bound = DagFloats(scores), sum_error(6)[-1]

@@ -30,6 +30,8 @@ def _of_classes(size: str) -> dict[str, Callable[[], Any]]:
         f"{room.__name__}.{module.name}"
         for room in (problems, posterior)
         for module in iter_modules(room.__path__)
+        # It needs numba, and has no problem.
+        if module.name != "dag_compiled"
     )
     return {
         name.rpartition(".")[2].replace("_", "-"): getattr(kind, size)
