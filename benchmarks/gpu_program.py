@@ -124,7 +124,9 @@ def rows(target: Target, quick: bool) -> Iterator[tuple[str, dict[str, Any]]]:
     kind = "training steps"
     for cell, (budget, peer) in list(TRAINING.items())[: 2 if quick else None]:
         values = checked(measured(training(*cell, target), target, STEPS), budget)
-        least = sum(least_memory(configuration(*cell), environment_of(cell[0])).values()) / 1e6
+        config, environment = configuration(*cell), environment_of(cell[0])
+        sizes = (config.run.precision, config.sampling.batch, config.replay.capacity)
+        least = sum(least_memory(environment, config.dynamics, *sizes).values()) / 1e6
         # Control: a sum over shapes, without compiling, is far below.
         values["right"] &= least <= values["peak MB"] and not is_near(least, values["peak MB"])
         name = {"program": NAME.format(*cell), "gfnx, on an H100": peer}

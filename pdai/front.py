@@ -48,7 +48,7 @@ def train(
         config = config.changed(out=free_folder(config.folder()))
     if display is not QUIET:
         announce(config.task)
-        hint_at_exact(config)
+        hint_at_exact(config.task, config.factors.parts)
     with kept_programs(quiet=display is QUIET):
         if config.run.tv:
             # Imported here, as a training without a goal needs no certificate.

@@ -128,9 +128,6 @@ class DynamicsOptions(ABC, Generic[Built]):
         """Hidden layers of the head, and of a learned backward policy."""
         return self.hidden_layers or (3 if self.is_markovian else 1)
 
-    def check(self, config: Any) -> None:
-        """Refuses a `TrainConfig` whose other parts do not go with these dynamics; says why."""
-
     @abstractmethod
     def build(
         self, environment: AbstractEnvironment[Any], outputs: int, width: int, *, key: PRNGKeyArray

@@ -20,7 +20,7 @@ from fast.dynamics.base import (
 from fast.dynamics.perceptron import Perceptron
 from fast.dynamics.state_table import StateTable, with_table
 from fast.environments import AbstractEnvironment
-from reference.contract.errors import InputError, require
+from reference.contract.errors import require
 
 Network = AbstractDynamics[Any]
 
@@ -101,15 +101,6 @@ class HeadOptions(DynamicsOptions[Network]):
     def rows_by_state(self) -> int:
         """Rows of the table of logits by state."""
         return self.table_rows
-
-    def check(self, config: Any) -> None:
-        codes = {getattr(config.task, name, None) for name in ("encoding", "time_code")}
-        if self.table_rows and "fourier" in codes:
-            raise InputError(
-                f"table_rows is {self.table_rows} on {config.task.name} with Fourier codes: their "
-                "last bits depend on the program, so a state has no row of its own; use "
-                "--table-rows 0, or another --encoding"
-            )
 
     def cell(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> Network:
         """The latent dynamics without their head."""

@@ -47,12 +47,13 @@ class Loop:
         measure: Callable[[TrainState, int], dict[str, Any]],
         memory: Callable[[TrainState, int], int] | None = None,
     ):
-        self._folder, self._config = folder, config
+        self._folder, self._run = folder, config.run
+        self._last, self._batch = config.optimiser.steps, config.sampling.batch
         self._state, self._seconds, self._step = state, seconds, int(state.step[0])
         self._tv: tuple[int, float] | None = None
         self._advance, self._measure, self._saved = advance, measure, self._step
         self._memory = memory
-        self._measured = measured_steps(config.run, config.optimiser.steps)
+        self._measured = measured_steps(self._run, self._last)
         for record in read_metrics(folder):
             self._note_tv(record)
 
@@ -64,7 +65,7 @@ class Loop:
         when a checkpoint is saved.
         """
         with (
-            display.progress(str(self._folder), self._config.optimiser.steps) as progress,
+            display.progress(str(self._folder), self._last) as progress,
             deferred_interrupts() as interrupted,
         ):
             if self._step == 0:
@@ -87,26 +88,25 @@ class Loop:
 
     @property
     def _is_done(self) -> bool:
-        return self._step >= self._config.optimiser.steps
+        return self._step >= self._last
 
     def _advance_chunk(self, progress: Progress) -> tuple[float, float]:
         """Trains and records a chunk of steps; returns their mean loss, and the last `log Z`."""
-        config, started, last = self._config, time.perf_counter(), self._config.optimiser.steps
-        until = min(self._step + CHUNK, last)
+        started, until = time.perf_counter(), min(self._step + CHUNK, self._last)
         try:
             if self._memory is not None:
                 size = self._memory(self._state, until - self._step)
-                progress.say(check_program(size, config.sampling.batch))
+                progress.say(check_program(size, self._batch))
                 self._memory = None
             self._state, info = self._advance(self._state, until - self._step)
             losses = np.asarray(info.loss, np.float64)
         except jax.errors.JaxRuntimeError as error:
-            explained = out_of_memory(error, config.sampling.batch)
+            explained = out_of_memory(error, self._batch)
             if explained is None:
                 raise
             raise InputError(f"{explained}{self._kept()}") from error
         self._seconds += time.perf_counter() - started
-        check_finite(losses, config.run.seed, self._step, self._kept())
+        check_finite(losses, self._run.seed, self._step, self._kept())
         self._step = until
         loss, log_z = losses.mean(1), np.asarray(info.log_z[:, -1], np.float64)
         figures = {"loss": loss.tolist(), "log_z": log_z.tolist(), "seconds": self._seconds}
@@ -119,13 +119,13 @@ class Loop:
         Raises DivergedError if a parameter is not finite, as a finite loss may have a gradient that
         is not.
         """
-        chunks = math.ceil(self._config.run.checkpoint_every / CHUNK)
+        chunks = math.ceil(self._run.checkpoint_every / CHUNK)
         is_due = self._step % (chunks * CHUNK) == 0 or self._is_done
         if not (at_once or is_due):
             return
         if bad := seeds_gone_bad(self._state.sampler):
             raise DivergedError(
-                f"parameters of seed {self._config.run.seed + bad[0]} became no finite numbers by "
+                f"parameters of seed {self._run.seed + bad[0]} became no finite numbers by "
                 f"step {self._step:,}: train again with a smaller --learning-rate{self._kept()}"
             )
         save_checkpoint(self._folder, self._state, self._seconds)

@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from fast.dynamics.base import DynamicsOptions
 from fast.laws.enumeration import Floats, Precision
 from fast.laws.terminal_law import law_of, target_law
 from fast.measure.estimates import CURVE_SAMPLES, curve_value, estimated_report, exact_terminals
 from fast.measure.expectations import drawn_expectations, features_of, summed_expectations
 from fast.measure.report import Expectation, Report
 from fast.measure.terminals import enumerated_report
+from fast.parts import name_of_part
 from fast.policies.policy import Sampler
 from fast.runs.setup import Setup
 from fast.training.state import TrainState
@@ -30,12 +32,13 @@ class Meter:
     """The distance to the target during training, and at the end."""
 
     def __init__(self, setup: Setup):
-        self._setup = setup
+        self._setup, config = setup, setup.config
+        self._run, self._loss, self._dynamics = config.run, config.loss, config.dynamics
         self._target = None if setup.enumeration is None else target_law(setup.enumeration)
         self._exact = None
         if setup.closed_form is not None:
             self._exact = exact_terminals(
-                setup.environment, setup.closed_form, CURVE_SAMPLES, setup.config.run.seed
+                setup.environment, setup.closed_form, CURVE_SAMPLES, self._run.seed
             )
 
     def now(self, state: TrainState, step: int) -> list[float] | None:
@@ -57,11 +60,11 @@ class Meter:
 
         The last are the labels of all terminals, none for FCS states.
         """
-        setup, run = self._setup, self._setup.config.run
+        setup, run = self._setup, self._run
         environment, enumeration = setup.environment, setup.enumeration
         policies = setup.policies(state)
         learned_log_z = [
-            setup.config.loss.learned_log_z(Sampler(policy, log_z), environment)
+            self._loss.learned_log_z(Sampler(policy, log_z), environment)
             for policy, log_z in zip(policies, state.sampler.log_z, strict=True)
         ]
         log_z = [float(x) for x in learned_log_z if x is not None] or None
@@ -84,15 +87,15 @@ class Meter:
             report = enumerated_report(policies, log_z, environment, enumeration, laws, run.seed)
             learned, target = np.stack([law.probabilities for law in laws]), self._target
         expectations = self._expectations(policies[0], learned[0])
-        notes = (*report.notes, *hints(setup, report))
-        whole = replace(report, expectations=expectations, notes=notes)
+        advice = hints(report, self._dynamics, run.precision, enumeration is not None)
+        whole = replace(report, expectations=expectations, notes=(*report.notes, *advice))
         return whole, learned, target, [*map(str, setup.labels)]
 
     def _expectations(self, policy: Any, law: Floats) -> tuple[Expectation, ...]:
         """Expectations of the problem's features, or of network features if Z is unknown."""
         setup, form = self._setup, self._setup.closed_form
         if setup.enumeration is not None and self._target is not None:
-            features = features_of(setup.config.restricted())
+            features = features_of(setup.problem)
             if features is None:
                 return ()
             return summed_expectations(features, setup.enumeration, law, self._target)
@@ -102,22 +105,30 @@ class Meter:
         # Nothing proves what a user's problem tells.
         knows: Any = form if is_ours(form) else None
         exact: dict[str, Any] = getattr(knows, "quantity_means", dict)()
-        return drawn_expectations(features, policy, setup.environment, exact, setup.config.run.seed)
+        return drawn_expectations(features, policy, setup.environment, exact, self._run.seed)
 
 
-def hints(setup: Setup, report: Report) -> tuple[str, ...]:
-    """One sentence for each figure that can be improved, or that is likely a mistake."""
+def hints(
+    report: Report, dynamics: DynamicsOptions[Any], precision: Precision, is_listed: bool
+) -> tuple[str, ...]:
+    """One sentence for each figure that can be improved, or that is likely a mistake.
+
+    Args:
+        report: the figures.
+        dynamics: the dynamics.
+        precision: that of the run.
+        is_listed: whether all states are enumerated.
+    """
     sentences = []
     if report.terminals == 1:
         sentences.append(ONE_TERMINAL)
-    unsummed = setup.enumeration is not None and report.tv_kind != "float64"
-    if unsummed and not setup.config.dynamics.is_markovian:
+    if is_listed and report.tv_kind != "float64" and not dynamics.is_markovian:
         sentences.append(
-            f"the trajectories of {setup.config.name_of('dynamics')} are too many to sum; the law "
-            "of a Markovian policy (--dynamics markov) is summed exactly here"
+            f"the trajectories of {name_of_part('dynamics', dynamics)} are too many to sum; the "
+            "law of a Markovian policy (--dynamics markov) is summed exactly here"
         )
     best = max(abs(figures.best) for figures in report.learned)
-    return (*sentences, *coarse(setup.config.run.precision, best))
+    return (*sentences, *coarse(precision, best))
 
 
 def coarse(precision: Precision, size: float) -> tuple[str, ...]:

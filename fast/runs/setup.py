@@ -11,7 +11,7 @@ from fast.parts import name_of_part
 from fast.policies.backward import BackwardOptions
 from fast.runs.display import slow
 from fast.runs.frozen import trainer_of
-from fast.runs.sizes import check_sizes, check_states
+from fast.runs.sizes import check_sizes, check_states, least_memory
 from fast.tasks import Task
 from fast.training.compose import TrainConfig
 from fast.training.state import TrainState
@@ -26,11 +26,12 @@ from reference.problems.closed_form import stated_log_z
 class Setup(NamedTuple):
     """A run's objects, rebuilt from its configuration.
 
-    The environment has the reward of the whole target. A problem that is too large to enumerate may
-    have a closed form.
+    The problem and its environment have the reward of the whole target. A problem that is too
+    large to enumerate may have a closed form.
     """
 
     config: TrainConfig
+    problem: Any
     environment: AbstractEnvironment[Any]
     enumeration: Enumeration | None
     closed_form: ClosedForm[Any] | None
@@ -58,7 +59,11 @@ def set_up(config: TrainConfig, environment: AbstractEnvironment[Any] | None = N
     problem = config.restricted()
     if environment is None:
         environment = config.task.make_environment(problem, config.run.max_states)
-    check_sizes(config, environment)
+    sampling, run = config.sampling, config.run
+    least = least_memory(
+        environment, config.dynamics, run.precision, sampling.batch, config.replay.capacity
+    )
+    check_sizes(least, run.seeds)
     enumeration, form = _enumerated(config.task, config.run.max_states, problem, environment), None
     if enumeration is None:
         _check_unenumerated(config.dynamics, config.p_b, config.task.states())
@@ -70,7 +75,7 @@ def set_up(config: TrainConfig, environment: AbstractEnvironment[Any] | None = N
     trainer = trainer_of(config, environment)
     with slow("compiling the program that a run begins with"):
         initial = trainer.init()
-    return Setup(config, environment, enumeration, form, trainer, initial)
+    return Setup(config, problem, environment, enumeration, form, trainer, initial)
 
 
 def _enumerated(

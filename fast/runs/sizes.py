@@ -5,8 +5,9 @@ from typing import Any
 
 import jax
 
+from fast.dynamics.base import DynamicsOptions
 from fast.environments import AbstractEnvironment
-from fast.training.compose import TrainConfig
+from fast.laws.enumeration import Precision
 from reference.contract.errors import InputError, plain
 from reference.contract.files import memory_of_machine
 from reference.problems.base import BYTES_PER_STATE
@@ -21,13 +22,12 @@ def device_memory() -> int:
     return int(statistics.get("bytes_limit", memory_of_machine()))
 
 
-def check_sizes(config: TrainConfig, environment: AbstractEnvironment[Any]) -> None:
-    """Checks that the arrays that a run must hold at once fit into memory, from their shapes.
+def check_sizes(parts: dict[str, int], seeds: int) -> None:
+    """Checks that the arrays that a run must hold at once fit into memory, by `least_memory`.
 
-    `least_memory` is a lower bound, for what is too large to be compiled; `check_program` has the
-    whole. Raises InputError if it does not fit; the message names the largest part.
+    That is a lower bound, for what is too large to be compiled; `check_program` has the whole.
+    Raises InputError if it does not fit; the message names the largest part.
     """
-    seeds, parts = config.run.seeds, least_memory(config, environment)
     memory, largest = device_memory(), max(parts, key=lambda name: parts[name])
     if seeds * sum(parts.values()) > memory:
         several = f", for each of {plain(seeds)} seeds" if seeds > 1 else ""
@@ -38,19 +38,31 @@ def check_sizes(config: TrainConfig, environment: AbstractEnvironment[Any]) -> N
         )
 
 
-def least_memory(config: TrainConfig, environment: AbstractEnvironment[Any]) -> dict[str, int]:
-    """The bytes that a training of one seed needs at least, by what they hold.
+def least_memory(
+    environment: AbstractEnvironment[Any],
+    dynamics: DynamicsOptions[Any],
+    precision: Precision,
+    batch: int,
+    capacity: int,
+) -> dict[str, int]:
+    """The bytes that a training of one seed needs at least, from shapes, by what they hold.
 
     These are parameters and their copies, the states of the replay buffer, and, for each step of a
     batch, the states, logits and latents that the gradient needs.
+
+    Args:
+        environment: the state graph as array code.
+        dynamics: the dynamics, with their sizes.
+        precision: that of all numbers.
+        batch: the number of trajectories.
+        capacity: the number of states that are replayed.
     """
-    batch, steps = config.sampling.batch, environment.horizon + 1
-    number = {"float32": 4, "float64": 8}[config.run.precision]
+    steps, number = environment.horizon + 1, {"float32": 4, "float64": 8}[precision]
     initial = jax.tree.leaves(jax.eval_shape(environment.initial))
     state = sum(leaf.size * leaf.dtype.itemsize for leaf in initial)
-    latent = getattr(config.dynamics, "latent_size", 0)
-    weights = max(config.dynamics.parameters, latent * latent)
-    replay = config.replay.capacity * (state + number)
+    latent = getattr(dynamics, "latent_size", 0)
+    weights = max(dynamics.parameters, latent * latent)
+    replay = capacity * (state + number)
     step = state + (environment.actions + latent) * number
     return {
         f"{plain(weights)} parameters": weights * COPIES * number,

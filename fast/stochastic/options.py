@@ -5,13 +5,11 @@ from typing import Any, ClassVar, Literal
 
 from jaxtyping import PRNGKeyArray
 
-from fast.balance.losses import TrajectoryBalance
 from fast.dynamics.base import DynamicsOptions
 from fast.environments import AbstractEnvironment, feature_count
 from fast.stochastic.densities import covariance_factor, mean_vector
 from fast.stochastic.policy import StochasticPolicy
-from fast.training.compose import TrainConfig
-from reference.contract.errors import InputError, require, require_counts
+from reference.contract.errors import require, require_counts
 
 GradientKind = Literal["fixed", "reparameterised"]
 
@@ -51,34 +49,6 @@ class MeanOptions(DynamicsOptions[StochasticPolicy]):
     def laws(self) -> dict[str, Any]:
         """The laws of the first and the last latent, for `StochasticPolicy`."""
         return {}
-
-    def check(self, config: TrainConfig) -> None:
-        """Refuses a run whose other parts need a deterministic latent, with the reason."""
-        loss, p_b = config.loss, config.p_b
-        reasons = {
-            f"loss {config.name_of('loss')}": (
-                not isinstance(loss, TrajectoryBalance) or loss.penalty != "square",
-                "it is trained by trajectory balance, of squares; use --loss tb",
-            ),
-            f"p_b {config.name_of('p_b')}": (
-                p_b.has_parameters or p_b.reads_latent,
-                "its p_B is uniform over parents, and a law of its own over latents; leave --p-b "
-                "at uniform",
-            ),
-            "replay or several devices": (
-                config.replay.capacity or config.run.devices > 1,
-                "it draws all forwards, on one device; use neither",
-            ),
-            "factors of a reward": (
-                config.factors.parts > 1 or config.factors.frozen,
-                "samplers are combined along trajectories of states, whose probability is an "
-                "integral here; choose other dynamics",
-            ),
-        }
-        for part, (is_wrong, reason) in reasons.items():
-            if is_wrong:
-                name = config.name_of("dynamics")
-                raise InputError(f"dynamics {name} with {part}: {reason}")
 
     def build(
         self, environment: AbstractEnvironment[Any], outputs: int, width: int, *, key: PRNGKeyArray
@@ -124,14 +94,3 @@ class GaussianOptions(MeanOptions):
     def laws(self) -> dict[str, Any]:
         """`xi`, `mu` and `Lambda`."""
         return {"components": self.components, "mu": self.mu, "covariance": self.covariance}
-
-    def check(self, config: TrainConfig) -> None:
-        """Also refuses exploration together with the on-policy gradient."""
-        super().check(config)
-        drawn = config.sampling
-        if self.gradient == "reparameterised" and (drawn.epsilon or drawn.temperature != 1):
-            raise InputError(
-                f"gradient reparameterised with epsilon {drawn.epsilon} and temperature "
-                f"{drawn.temperature}: it is the gradient of the on-policy loss, so it needs "
-                "--epsilon 0 and --temperature 1"
-            )

@@ -88,7 +88,7 @@ class Latents(Method):
         self, environment: AbstractEnvironment[Any], seed: Int[Array, ""]
     ) -> tuple[Sampler, Buffer | None]:
         """A random policy, and the `log Z` that is best for it."""
-        dynamics, key = self.config.dynamics, self.key(seed, "policy")
+        dynamics, key = self.dynamics, self.key(seed, "policy")
         assert isinstance(dynamics, MeanOptions)
 
         def build(width: int) -> StochasticPolicy:
@@ -111,12 +111,12 @@ class Latents(Method):
             state: the state of the training.
             key: a random key of JAX.
         """
-        config, policy = self.config, state.sampler.policy
-        assert isinstance(config.dynamics, MeanOptions)
-        noise = draw_noise(key, environment, config.sampling.batch, config.dynamics.latent_size)
-        exploring = exploration(config.sampling, self.steps, state.step)
+        dynamics, policy = self.dynamics, state.sampler.policy
+        assert isinstance(dynamics, MeanOptions)
+        noise = draw_noise(key, environment, self.sampling.batch, dynamics.latent_size)
+        exploring = exploration(self.sampling, self.steps, state.step)
         drawn = sample_latent_trajectories(policy, environment, noise, exploring)
         (_surrogate, loss), gradient = eqx.filter_value_and_grad(stochastic_loss, has_aux=True)(
-            state.sampler, environment, policy.target, drawn, config.dynamics.gradient
+            state.sampler, environment, policy.target, drawn, dynamics.gradient
         )
         return Gradient(loss, state.sampler.log_z, gradient, state.sampler.log_z), None

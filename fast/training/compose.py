@@ -69,7 +69,7 @@ class TrainConfig:
         self._check_annealing()
         self._check_replay()
         self._check_frozen()
-        self.dynamics.check(self)
+        self._check_latents()
         if self.sampling.batch % self.run.devices:
             raise InputError(
                 f"batch is {self.sampling.batch}, which {self.run.devices} devices cannot share "
@@ -113,6 +113,49 @@ class TrainConfig:
             raise InputError(
                 f"p_b lifted with dynamics {name}: there is no latent to read; use --p-b learned"
             )
+        codes = {getattr(self.task, name, None) for name in ("encoding", "time_code")}
+        if dynamics.rows_by_state and "fourier" in codes:
+            raise InputError(
+                f"table_rows is {dynamics.rows_by_state} on {self.task.name} with Fourier codes: "
+                "their last bits depend on the program, so a state has no row of its own; use "
+                "--table-rows 0, or another --encoding"
+            )
+
+    def _check_latents(self) -> None:
+        """Refuses a random latent with parts that need one that is a function of the states."""
+        if self.dynamics.method != "latents":
+            return
+        loss, p_b, sampling = self.name_of("loss"), self.p_b, self.sampling
+        reasons = {
+            f"loss {loss}": (
+                loss != "tb" or getattr(self.loss, "penalty", "square") != "square",
+                "it is trained by trajectory balance, of squares; use --loss tb",
+            ),
+            f"p_b {self.name_of('p_b')}": (
+                p_b.has_parameters or p_b.reads_latent,
+                "its p_B is uniform over parents, and a law of its own over latents; leave --p-b "
+                "at uniform",
+            ),
+            "replay or several devices": (
+                self.replay.capacity or self.run.devices > 1,
+                "it draws all forwards, on one device; use neither",
+            ),
+            "factors of a reward": (
+                self.factors.parts > 1 or self.factors.frozen,
+                "samplers are combined along trajectories of states, whose probability is an "
+                "integral here; choose other dynamics",
+            ),
+            f"epsilon {sampling.epsilon} and temperature {sampling.temperature}": (
+                getattr(self.dynamics, "gradient", "fixed") == "reparameterised"
+                and (sampling.epsilon or sampling.temperature != 1),
+                "the gradient reparameterised is that of the on-policy loss; use --epsilon 0 and "
+                "--temperature 1",
+            ),
+        }
+        for part, (is_wrong, reason) in reasons.items():
+            if is_wrong:
+                name = self.name_of("dynamics")
+                raise InputError(f"dynamics {name} with {part}: {reason}")
 
     def _check_annealing(self) -> None:
         if not self.sampling.anneal:

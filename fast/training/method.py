@@ -106,6 +106,8 @@ class Method(ABC):
         steps: Steps | None = None,
     ):
         self.config, self.frozen = config, frozen
+        self.dynamics, self.loss, self.replay = config.dynamics, config.loss, config.replay
+        self.sampling, self.devices = config.sampling, config.run.devices
         self.schedule = schedule_for(platform, seeds=config.run.seeds)
         self.steps = config.optimiser.steps if steps is None else steps
 

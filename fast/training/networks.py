@@ -39,23 +39,22 @@ class Networks(Method):
             (policy,) = self.frozen.policies
         else:
             policy = make_policy(self.config, environment, key=self.key(seed, "policy"))
-        buffer, replay = None, self.config.replay
+        buffer, replay = None, self.replay
         if replay.capacity:
             buffer = empty_buffer(environment, replay.capacity, with_densities=replay.by_density)
         # NaN until the first batch, as `TrajectoryLoss.starting_log_z` says.
-        log_z = jnp.full((), jnp.nan if self.config.loss.learns_log_z else 0.0, float)
+        log_z = jnp.full((), jnp.nan if self.loss.learns_log_z else 0.0, float)
         return Sampler(policy, log_z), buffer
 
     def learn(
         self, environment: AbstractEnvironment[Any], state: TrainState, key: PRNGKeyArray
     ) -> tuple[Gradient, Buffer | None]:
         """The gradient of the loss on a batch, on one device or several."""
-        config = self.config
-        draws = jax.random.uniform(key, (environment.horizon + 1, config.sampling.batch))
+        draws = jax.random.uniform(key, (environment.horizon + 1, self.sampling.batch))
         key = jax.random.fold_in(key, 1)
-        if config.run.devices == 1:
+        if self.devices == 1:
             return self.of_draws(environment, state, draws, key=key)
-        shared = on_devices(partial(self.of_draws, key=key, axis=AXIS), config.run.devices)
+        shared = on_devices(partial(self.of_draws, key=key, axis=AXIS), self.devices)
         return shared(environment, state, self._dealt(draws))
 
     def draw_batch(
@@ -76,22 +75,22 @@ class Networks(Method):
                 buffer, then one per step.
             axis: the axis of devices that share the batch, if several do.
         """
-        config, policy = self.config, state.sampler.policy
-        replayed = 0 if state.buffer is None else config.replay.replayed(draws.shape[1])
+        policy = state.sampler.policy
+        replayed = 0 if state.buffer is None else self.replay.replayed(draws.shape[1])
         forward, cached = sample_trajectories(
             policy,
             environment,
             draws[1:, replayed:],
-            exploration(config.sampling, self.steps, state.step),
+            exploration(self.sampling, self.steps, state.step),
             schedule=self.schedule,
-            cache=self.schedule.branches and state.buffer is None and config.loss.reads_cache,
+            cache=self.schedule.branches and state.buffer is None and self.loss.reads_cache,
         )
         if state.buffer is None:
             return Batch(forward, cached), None
         # Every device remembers the ends of all, so that all have the same buffer.
-        beta = inverse_temperature(config.sampling, self.steps, state.step)
+        beta = inverse_temperature(self.sampling, self.steps, state.step)
         buffer = add(state.buffer, *gathered((forward.final, forward.log_reward), axis), beta)
-        ends = choose(buffer, draws[0, :replayed], beta, by_reward=config.replay.by_reward)
+        ends = choose(buffer, draws[0, :replayed], beta, by_reward=self.replay.by_reward)
         backward = sample_backward(policy, environment, ends, draws[1:, :replayed])
         both = jax.tree.map(lambda a, b: jnp.concatenate([a, b]), forward, backward)
         return Batch(both, None), buffer
@@ -115,10 +114,9 @@ class Networks(Method):
             axis: the axis of devices that share the batch, if several do.
         """
         batch, buffer = self.draw_batch(environment, state, draws, axis)
-        sampling = self.config.sampling
-        trajectories = annealed(batch.trajectories, sampling, self.steps, state.step)
+        trajectories = annealed(batch.trajectories, self.sampling, self.steps, state.step)
         batch = batch._replace(trajectories=trajectories)
-        loss: Loss = self.config.loss
+        loss: Loss = self.loss
         if self.frozen.policies:
             assert isinstance(loss, RatioLoss)
             loss = combined_loss(loss, self.frozen)
@@ -129,7 +127,7 @@ class Networks(Method):
 
     def _dealt(self, draws: Float[Array, "rows batch"]) -> Float[Array, "rows batch"]:
         """The columns in the order in which each device has its share of the replayed ones."""
-        devices, (_, batch) = self.config.run.devices, draws.shape
-        kinds = np.split(np.arange(batch), [self.config.replay.replayed(batch)])
+        devices, (_, batch) = self.devices, draws.shape
+        kinds = np.split(np.arange(batch), [self.replay.replayed(batch)])
         shares = [kind.reshape(devices, len(kind) // devices) for kind in kinds]
         return draws[:, np.concatenate(shares, axis=1).reshape(-1)]

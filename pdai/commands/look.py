@@ -118,7 +118,7 @@ class SampleRun(Accepting):
             f"kept ({kept.drawn:,} drawn)",
             file=sys.stderr,
         )
-        _print_states(run.config.task.texts(kept.terminals), kept.log_rewards)
+        _print_states(run.task.texts(kept.terminals), kept.log_rewards)
 
 
 def _print_states(states: Iterable[object], log_rewards: Iterable[float]) -> None:

@@ -189,7 +189,7 @@ def _train(
     if folder is not None:
         return _show(*resume(folder, display=DISPLAY, accept_changed=accept_changed))
     announce(config.task)
-    hint_at_exact(config)
+    hint_at_exact(config.task, config.factors.parts)
     if config.run.tv:
         return _show_goal(train_until(config, DISPLAY))
     return _show(*train(config, display=DISPLAY))

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from fast.tasks import Task
 from fast.training.compose import TrainConfig
 from pdai.experiments import minors, relaxation
 from pdai.experiments.definitions import FLOORS, define, outwards
@@ -38,32 +39,31 @@ class Floors(NamedTuple):
     with_memory: Interval
 
 
-def settings(label: str = "study:aliasing") -> dict[str, TrainConfig]:
-    """The configuration of each row of a study whose states look alike."""
+def settings(label: str = "study:aliasing") -> dict[str, Task]:
+    """The task of each row of a study whose states look alike."""
     return {
-        cell.row: cell.config
+        cell.row: cell.config.task
         for cell in define(label).cells
         if isinstance(cell.config, TrainConfig)
     }
 
 
-def observation(config: TrainConfig) -> Callable[[Any], Hashable]:
+def observation(task: Any) -> Callable[[Any], Hashable]:
     """The observation of a state by the reference: a block of cells, or the end of a string."""
-    task: Any = config.task
-    if config.task.name == "grid":
+    if task.name == "grid":
         return partial(block_of_cell, width=task.coarse)
     return partial(end_of_string, last=task.last)
 
 
-def floors(config: TrainConfig, starts: int = STARTS, splits: int = SPLITS) -> Floors:
+def floors(task: Task, starts: int = STARTS, splits: int = SPLITS) -> Floors:
     """The floors of a coarse task.
 
     Args:
-        config: a training of the task.
+        task: the task.
         starts: the starts of each search for a policy with a small TV.
         splits: the splits of branch and bound, which strings do not need.
     """
-    problem, observe, task = config.problem(), observation(config), config.task
+    problem, observe = task.make_problem(), observation(task)
     tied = tied_policies(problem, observe)
     if tied.count == len(tied.dag.edges):
         # No actions are tied, so every positive law is that of some policy.
@@ -96,8 +96,8 @@ def rounded(lower: Fraction, upper: Fraction) -> Interval:
 def store(path: Path = FLOORS) -> None:
     """Computes the floors of every row, and writes them."""
     stored = {}
-    for row, config in settings().items():
-        stored[row] = floors(config)._asdict()
+    for row, task in settings().items():
+        stored[row] = floors(task)._asdict()
         print(f"{row}: {stored[row]}", flush=True)
     replace_file(path, f"{json.dumps(stored, indent=1)}\n".encode())
 

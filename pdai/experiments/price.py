@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from fast.training.compose import TrainConfig
+from fast.tasks import Task
 from pdai.experiments import minors, relaxation
 from pdai.experiments.base import MARKOVIAN
 from pdai.experiments.definitions import FOLDER, PRICES, SHOWN_DIGITS, outwards
@@ -67,9 +67,9 @@ class Price(NamedTuple):
     minima: dict[LossName, tuple[Interval, bool]]
 
 
-def price(config: TrainConfig) -> Price:
+def price(task: Task) -> Price:
     """The price of forgetting of a coarse task."""
-    problem, observe = config.problem(), observation(config)
+    problem, observe = task.make_problem(), observation(task)
     tied = tied_policies(problem, observe, max_states=MAX_STATES)
     if tied.count == len(tied.dag.edges):
         # Every positive law is in the class, and each loss is least there.
@@ -85,7 +85,7 @@ def price(config: TrainConfig) -> Price:
         ends[loss] = minimum(landscape, [*starts, *(end.logits for end in ends.values())])
     near = [ends["likelihood"].logits] if is_large else [end.logits for end in ends.values()]
     reached = nearest(tied, target, 0 if is_large else STARTS, near=near)
-    least = rounded(_lower(config, tied, target), reached.distance)
+    least = rounded(_lower(task, tied, target), reached.distance)
     minima = {
         loss: (rounded(max(end.distance.lower, Fraction(0)), end.distance.upper), end.proved)
         for loss, end in ends.items()
@@ -106,12 +106,12 @@ def _with_memory(problem: Any, observe: Any, tied: TiedPolicies, least: Interval
     return rounded(Fraction(0), reached.distance)
 
 
-def _lower(config: TrainConfig, tied: TiedPolicies, target: Sequence[Fraction]) -> Fraction:
+def _lower(task: Task, tied: TiedPolicies, target: Sequence[Fraction]) -> Fraction:
     """The best lower bound on the least TV that is at hand."""
-    if config.task.name == "grid":
+    if task.name == "grid":
         return relaxation.least_distance(tied, target, SPLITS)
     law = {tied.dag.labels[x]: p for x, p in zip(tied.dag.terminals, target, strict=True)}
-    last: int = config.task.last  # type: ignore[attr-defined]
+    last: int = task.last  # type: ignore[attr-defined]
     if len(law) > MANY:
         return minors.paired_distance(law, last)
     bounds = [minors.paired_distance(law, last, share) for share in RAISINGS]
@@ -226,13 +226,13 @@ def picture(rows: Sequence[Line]) -> Figure:
 
 def store(rows: Sequence[str], path: Path = PRICES) -> None:
     """Computes the prices of rows, and stores each."""
-    configs = settings(LABEL)
+    tasks = settings(LABEL)
     for row in rows:
-        if row not in configs:
-            raise InputError(no_such("row of study:forgetting", row, configs))
-        computed = price(configs[row])._asdict()
+        if row not in tasks:
+            raise InputError(no_such("row of study:forgetting", row, tasks))
+        computed = price(tasks[row])._asdict()
         kept = (parsed_json(read_file(path)) if path.exists() else {}) | {row: computed}
-        ordered = {name: kept[name] for name in configs if name in kept}
+        ordered = {name: kept[name] for name in tasks if name in kept}
         replace_file(path, f"{json.dumps(ordered, indent=1)}\n".encode())
         print(f"{row}: {computed}", flush=True)
 

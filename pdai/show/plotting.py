@@ -207,7 +207,7 @@ def _draw_training(axes: Any, styles: Sequence[tuple[Stored, dict[str, Any]]]) -
         axes[0].lines[-1].set_label(f"{style['label']}: {ends[-1]}")
     end = f": {ends[0]}" if len(ends) == 1 else ""
     axes[0].set(title=f"total variation to the target{end}", xlabel="step", ylabel="TV")
-    label = loss_label([run.config for run, _ in styles])
+    label = loss_label([run.stored_options for run, _ in styles])
     axes[1].set(title="loss", xlabel="step", ylabel=label, yscale="log")
     # Otherwise a loss that was recorded once would have an axis around that one step.
     axes[1].sharex(axes[0])
@@ -233,7 +233,7 @@ def _caption(run: Stored) -> str:
     if run.is_solved:
         lines.append(f"solved: {run.report.notes[0]}")
     else:
-        lines.append(f"TV {_final_tv(run.report)} after {run.config['steps']:,} steps")
+        lines.append(f"TV {_final_tv(run.report)} after {run.stored_options['steps']:,} steps")
     return "\n".join(textwrap.wrap("; ".join(lines), 150))
 
 
@@ -249,7 +249,7 @@ def _family(run: Stored) -> tuple[str, str]:
         return "exact", LOOKS["uniform p_B"].colour
     if is_markovian(run.folder):
         return "Markovian", KINDS["markov"].colour
-    dynamics = str(run.config.get("dynamics"))
+    dynamics = str(run.stored_options.get("dynamics"))
     # A user's own network may have any name.
     return "path-dependent" if ":" in dynamics else dynamics, look("", dynamics).colour
 

@@ -24,8 +24,8 @@ Floats = npt.NDArray[np.float64]
 class Stored:
     """The contents of a finished run folder, read without importing any module that it names.
 
-    `learned` is `p_T(x)` of the first seed, and `target` is `pi(x)`. Raises InputError if the run
-    is not finished, or damaged.
+    `learned` is `p_T(x)` of the first seed, and `target` is `pi(x)`. The options are by name.
+    Raises InputError if the run is not finished, or damaged.
     """
 
     def __init__(self, folder: Path):
@@ -33,14 +33,14 @@ class Stored:
         learned, self.target = load_law(folder)
         self.learned: Floats = learned[0]
         self.report = Report.from_json(read_report(folder))
-        self.config = by_name(read_json(folder / "config.json"))
+        self.stored_options = by_name(read_json(folder / "config.json"))
         self.meta = read_json(folder / "meta.json")
         self.records = run_records(folder)
 
     @cached_property
     def task(self) -> Task | None:
         """The task, with the folder's copies of the user's files; None of tasks without files."""
-        return stored_task(self.config, self.folder)
+        return stored_task(self.stored_options, self.folder)
 
     @property
     def has_networks(self) -> bool:

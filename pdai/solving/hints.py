@@ -6,7 +6,6 @@ from dataclasses import fields
 from typing import Any
 
 from fast.tasks import CustomTask, Task
-from fast.training.compose import TrainConfig
 from reference.contract.errors import InputError
 from reference.contract.loading import OBJECT
 from reference.problems.enumeration import enumerate_dag
@@ -16,21 +15,21 @@ from reference.problems.enumeration import enumerate_dag
 SECONDS, COUNTED = 200_000, 10_000
 
 
-def exact_beside(config: TrainConfig) -> str | None:
-    """The command or call that gives the exact sampler of a run's target, and why.
+def exact_beside(task: Task, parts: int = 1) -> str | None:
+    """The command or call that gives the exact sampler of a task, and why.
 
-    None if its states are too many to list within seconds, or the target has a part of the reward
-    alone. States of a task are bounded by its options; those of a user's problem are listed, up to
-    ten thousand.
+    None if its states are too many to list within seconds, or its reward is split into parts.
+    States of a task are bounded by its options; those of a user's problem are listed, up to ten
+    thousand.
     """
     try:
-        why = None if config.factors.parts > 1 else _why(config.task)
+        why = None if parts > 1 else _why(task)
     except InputError:
         # Too large, or wrong, which a training will say.
         return None
     if why is None:
         return None
-    return f"{_command(config.task)} is exact within seconds, without training: {why}"
+    return f"{_command(task)} is exact within seconds, without training: {why}"
 
 
 def _why(task: Task) -> str | None:
@@ -44,9 +43,9 @@ def _why(task: Task) -> str | None:
     return None
 
 
-def hint_at_exact(config: TrainConfig) -> None:
+def hint_at_exact(task: Task, parts: int) -> None:
     """Prints `exact_beside` to stderr."""
-    if (beside := exact_beside(config)) is not None:
+    if (beside := exact_beside(task, parts)) is not None:
         print(f"hint: {beside}", file=sys.stderr, flush=True)
 
 

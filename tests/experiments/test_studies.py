@@ -1,6 +1,7 @@
 """Studies of forgetting and credit: settings, stored floors and prices, what is decided early."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from fast.checking.environment import check_environment
-from fast.training.compose import TrainConfig, configure
+from fast.training.compose import configure
 from pdai.experiments import EXPERIMENTS, price
 from pdai.experiments.base import MARKOVIAN
 from pdai.experiments.definitions import SHOWN_DIGITS, define, outwards
@@ -26,8 +27,9 @@ STORED = define("study:aliasing").bounds
 FLOORS = ("least TV without memory", "least TV with memory")
 
 
-def small(coarse: int) -> TrainConfig:
-    return DIAL["grid, every cell"].changed(side=4, coarse=coarse)
+def small(coarse: int) -> Any:
+    grid: Any = DIAL["grid, every cell"]
+    return replace(grid, side=4, coarse=coarse)
 
 
 def stored(row: str) -> Floors:
@@ -36,9 +38,9 @@ def stored(row: str) -> Floors:
 
 @pytest.mark.parametrize("row", DIAL)
 def test_the_reference_sees_what_networks_see(row: str) -> None:
-    config = DIAL[row]
-    problem, observe = config.problem(), observation(config)
-    environment = config.task.make_environment(problem, 10_000)
+    task = DIAL[row]
+    problem, observe = task.make_problem(), observation(task)
+    environment = task.make_environment(problem, 10_000)
     dag = enumerate_dag(problem)
     seen = {observe(dag.labels[u]) for u, out in enumerate(dag.out_edges) if out}
     report = check_environment(problem, environment)
@@ -53,7 +55,7 @@ def test_the_rows_of_the_experiment_have_all_models_and_floors() -> None:
     assert experiment.rows == tuple(DIAL)
     for cell in experiment.cells:
         assert cell.config is not None
-        assert cell.config.task == DIAL[cell.row].task  # type: ignore[union-attr]
+        assert cell.config.task == DIAL[cell.row]  # type: ignore[union-attr]
     for rows in experiment.bounds.values():
         assert set(rows) == set(DIAL)
 
@@ -70,7 +72,8 @@ def test_floors_fall_with_memory_and_rise_with_the_dial() -> None:
 
 @pytest.mark.long
 def test_of_strings_memory_brings_back_all_letters_but_no_letter() -> None:
-    last, none = (floors(DIAL["bits, all 8"].changed(last=k), 2) for k in (3, 0))
+    every: Any = DIAL["bits, all 8"]
+    last, none = (floors(replace(every, last=k), 2) for k in (3, 0))
     assert last.with_memory == Interval(0, 0)
     assert 0 < last.markovian.low < last.markovian.high < none.markovian.low
     # Control: where nothing but the length is seen, there is nothing to remember.

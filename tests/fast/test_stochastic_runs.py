@@ -120,10 +120,10 @@ test_what_does_not_go_with_a_latent_is_refused = refuses(
     ({"sigma": -1.0}, "without noise the latent has no density"),
     ({"sigma": float("nan")}, "without noise the latent has no density"),
     ({"mu": (1.0,)}, r"mu is \(1.0,\), but must be 8 finite numbers"),
-    ({"gradient": "reparameterised"}, "epsilon 0.05 and temperature 1.0: it is the gradient"),
+    ({"gradient": "reparameterised"}, "epsilon 0.05 and temperature 1.0: the gradient"),
     (
         {"gradient": "reparameterised", "epsilon": 0.0, "temperature": 2.0},
-        "so it needs --epsilon 0 and --temperature 1",
+        "use --epsilon 0 and --temperature 1",
     ),
     (
         {"gradient": "reparameterised", "dynamics": "gaussian-mean", "epsilon": 0.0},

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache, partial
+from functools import partial
 from io import StringIO
 from itertools import pairwise
 from types import SimpleNamespace
@@ -25,7 +25,6 @@ from fast.laws.enumeration import enumerate_environment
 from fast.laws.terminal_law import target_law
 from fast.measure.report import Expectation, Figures, Report
 from fast.runs.meter import hints
-from fast.runs.setup import set_up
 from fast.training.compose import configure
 from pdai.certifying import trained as advice
 from pdai.experiments.figures import _legend
@@ -419,12 +418,6 @@ class Subsets:
         return (*(tuple(sorted((*state, i))) for i in new), *ends)
 
 
-@cache
-def setup(dynamics: Any, precision: Any) -> Any:
-    options = {"side": 3, "parameters": 0, "precision": precision}
-    return set_up(configure("grid", dynamics=dynamics, **options))
-
-
 FAR = replace(FIGURES, best=-20_000.0)
 
 
@@ -442,9 +435,10 @@ FAR = replace(FIGURES, best=-20_000.0)
     ],
 )
 def test_a_hint_is_given_where_it_holds_and_not_elsewhere(
-    dynamics: str, precision: str, changes: dict[str, Any], words: tuple[str, ...]
+    dynamics: str, precision: Any, changes: dict[str, Any], words: tuple[str, ...]
 ) -> None:
-    sentences = hints(setup(dynamics, precision), replace(REPORT, **changes))
+    options = configure("grid", dynamics=dynamics).dynamics
+    sentences = hints(replace(REPORT, **changes), options, precision, is_listed=True)
     assert len(sentences) == bool(words)
     assert all(word in sentences[0] for word in words)
 

@@ -528,7 +528,8 @@ def test_a_solved_run_stands_beside_a_trained_one(tmp_path: Path) -> None:
 def test_a_training_hints_at_the_exact_sampler(
     task: str, options: dict[str, Any], said: str | None
 ) -> None:
-    hint = exact_beside(configure(task, **options))
+    config = configure(task, **options)
+    hint = exact_beside(config.task, config.factors.parts)
     assert hint is None if said is None else said in (hint or "")
 
 

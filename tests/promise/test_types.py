@@ -161,13 +161,14 @@ CASES: list[tuple[Callable[..., Any], Arguments]] = [
             "path": (Path("kite.png"), [None, 3, "kite", "no/kite.png"]),
             "colour": ("reward", CHOICE)}),
     (Grid, integers(side=4, dimension=2) | {"landscape": ("standard", CHOICE)} | order),
-    (Lines, {"rewards": ((ONE, ONE), [*ROW, (ONE,), (ONE, "1"), (ONE, -ONE)])} | integers(step=2)),
+    (Lines, {"rewards": ((ONE, ONE), [*ROW, (ONE,), (ONE, "1"), (ONE, 0 * ONE)]),
+             **integers(step=2)}),
     (Lines.laplaces, integers(length=4, step=2) | seed),
     (Lines.sparse, integers(length=9, step=2)
      | {"peaks": ((2,), [None, 2, "2", (2.0,), (99,), (-1,)])}),
     (LazyRandomWalk, integers(radius=1, steps=2, dimension=2) | {"landscape": ("rings", CHOICE)}),
-    (Sets, {"weights": ((ONE, HALF), [x for x in FRACTIONS if x != [ONE]])} | integers(size=1)
-     | form),
+    (Sets, {"weights": ((ONE, HALF), [(ONE, 0 * ONE), *(x for x in FRACTIONS if x != [ONE])])}
+     | integers(size=1) | form),
     (Sets.random, integers(items=4, size=2) | form | seed),
     (SyntheticSequences.random, integers(length=2, letters=2) | build | seed | form
      | {"decisive": (1, [x for x in INTEGER if x is not None])}),

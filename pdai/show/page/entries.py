@@ -37,7 +37,7 @@ class Entry(Stored):
         super().__init__(run if isinstance(run, Path) else run.folder)
         self.name, self.number, task = name, number, self.task
         left = task.generated if task is not None and task.input_files else ()
-        self.options = {name: x for name, x in self.config.items() if name not in left}
+        self.options = {name: x for name, x in self.stored_options.items() if name not in left}
         if self.is_solved:
             self.options |= {"dynamics": "none", "loss": "none", "steps": 0}
         self.options |= self.facts

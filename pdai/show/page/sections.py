@@ -28,8 +28,9 @@ def run_section(entry: Entry) -> Element:
         *_features(entry),
         *_certificate(entry),
     ]
-    if isinstance(entry.run, Run) and (exact := exact_beside(entry.run.config)) is not None:
-        parts.append(tag("p", f"Exact instead: {exact}.", class_="note"))
+    if isinstance(entry.run, Run):
+        exact = exact_beside(entry.run.task, entry.run.config.factors.parts)
+        parts += [] if exact is None else [tag("p", f"Exact instead: {exact}.", class_="note")]
     states = state_tables(entry)
     parts.append(tag("h3", "Where it is worst and best"))
     if states:
