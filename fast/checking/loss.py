@@ -25,6 +25,7 @@ from reference.contract.errors import (
     shown,
 )
 from reference.contract.text import counted
+from reference.contract.user_code import number_or_infinite
 
 # The tolerance of losses at balance. Residuals add up a dozen logarithms of a few nats: they carry
 # 1e-14, and so may a penalty that is no square.
@@ -180,7 +181,7 @@ def check_loss(
     check_value("check_loss", "backward", backward, BackwardKind)
     check_integer("check_loss", "starts", starts, 1)
     check_seed("check_loss", seed)
-    if not seconds >= 0:
+    if not number_or_infinite(seconds, "check_loss: seconds") >= 0:
         raise InputError(f"check_loss: seconds is {shown(seconds)}, but must be at least 0")
     if backward != "uniform" and not loss.reads_backward:
         raise InputError(

@@ -6,24 +6,19 @@ import os
 import random
 import shutil
 from dataclasses import dataclass, field
-from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
-import sympy
 
 import pdai
-from pdai.certifying.judging import checked_budget, checked_level
 from pdai.certifying.target import log_z_interval
 from reference import InputError, TooLargeError
-from reference.certificates.betting import Interval
 from reference.contract.loading import load_object
-from reference.contract.user_code import called, exact, same_states
+from reference.contract.user_code import called, same_states
 from reference.looking.inspection import inspect_problem
 from reference.problems import enumerate_dag, enumeration
 from reference.rows.importance import Walks
@@ -34,7 +29,6 @@ from tests.refusals import refused, refuses
 
 test_what_is_no_row_is_refused = refuses(
     lambda row: pdai.certify(lambda s: row if s == "" else half(s), Words),
-    ({0.9, 0.1}, "a set has no order"),
     ([True, False], "the row of '' is True, a bool, but must be a number"),
     (np.array([[0.5], [0.5]]), "the row of '' is .*, a ndarray, but must be a number"),
     (pd.Series([0.5, 0.5]), "the row of '' is over 0, which is none of"),
@@ -250,26 +244,16 @@ test_what_is_nearly_right_is_refused_by_name = refuses(
     (Words, {"features": lambda x: {"f": np.uint8(2)}}, r"is 2, but must lie in \[0, 1\]"),
     (Words, {"features": lambda x: {1: 0.5, "1": 0.7}}, r"names \[1, '1'\], two of which"),
     (Words, {"features": lambda x: {x: 0.5}}, "unlike those of other states"),
-    (Words, {"features": 5}, "features is 5, but must be a function of 1 argument"),
-    (Words, {"p_b": 5}, "p_b is 5, but must be a function of 1 argument"),
     (Words, {"gives": "Logits"}, "gives is 'Logits', but must be one of .*: did you mean"),
     (Words, {"takes": "statez"}, "takes is 'statez', but must be one of .*: did you mean"),
-    (Words, {"regime": "X"}, "regime is 'X', but must be one of 'E', 'Z', 'S', 'N'"),
     (Words, {**Z, **FEW}, "regime Z needs log Z"),
     (Words, {"certificate": "c", "regime": "N"}, "a certificate file needs regime E"),
-    (Words, {"tighten": -1}, "tighten is -1, but must be an integer of at least 0"),
-    (Words, {"mode_states": "aaa"}, "mode_states is 'aaa', a str, but must be a sequence"),
     (Words, {"mode_states": ["zzz"]}, "mode_states has 'zzz', which is none of .* 8 terminal"),
     (Words, {"mode_states": ["aa"]}, "'aa' is not terminal: it has the children"),
     (Words, {"mode_states": [["a"]]}, r"mode_states\[0\] is .*, a list, but must be a Hash"),
     (Words, {"target": [["a"]] * 9, "regime": "S"}, "a sample of the target is .* hashable"),
     (Words, {"target": np.eye(3), "regime": "S"}, "a sample of the target is .* hashable"),
     (Words, {"log_z": [1.0]}, "log_z is .*: give a number, or a lower and an upper one"),
-    (Words, {"log_z": "3"}, "log_z is '3', a str, but must be a number"),
-    (Words, {"width": "x"}, "width is 'x', a str, but must be a number"),
-    (Words, {"seed": -1}, "the seed is -1, but must be an integer of at least 0"),
-    (Words, {"seed": "x"}, "seed is 'x', but must be an integer"),
-    (Words, {"max_states": 0}, "max_states is 0, but must be an integer of at least 1"),
 )
 
 
@@ -278,19 +262,6 @@ def test_a_problem_without_end_is_refused_when_its_time_is_used_up() -> None:
     soon = {"log_z": 0, "samples": 2, "max_states": 10, "seconds": 0.1}
     words = "P is too large: .* were used up at depth"
     refused(words, lambda: pdai.certify(half, endless, **soon), kind=TooLargeError)
-
-
-@pytest.mark.parametrize(
-    "given",
-    [2.5, Fraction(5, 2), np.float32(2.5), Decimal("2.5"), jnp.asarray(2.5), np.array(2.5)],
-    ids=repr,
-)
-def test_numbers_may_be_of_any_kind(given: Any) -> None:
-    assert log_z_interval(given, "it") == Interval(2.5, 2.5)
-    assert log_z_interval([given, np.int64(3)], "it") == Interval(2.5, 3.0)
-    assert log_z_interval(np.array([2.5, 3]), "it") == Interval(2.5, 3.0)
-    assert checked_level(given / 10) == pytest.approx(0.25)
-    assert checked_budget(given, 100_000, given) == (2.5, 100_000, 2.5)
 
 
 @pytest.mark.parametrize(
@@ -372,26 +343,6 @@ def test_what_is_no_sampler_is_refused(what: Any, words: str) -> None:
     assert "PATH" not in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    ("value", "fraction"),
-    [
-        (3, Fraction(3)),
-        (Fraction(1, 3), Fraction(1, 3)),
-        (0.1, Fraction(0.1)),
-        (Decimal("0.1"), Fraction(1, 10)),
-        (jnp.asarray(5), Fraction(5)),
-        (jnp.asarray(1.5, jnp.bfloat16), Fraction(3, 2)),
-        (np.longdouble(2) ** -60 + 1, 1 + Fraction(1, 2**60)),
-        (sympy.Rational(2, 3), Fraction(2, 3)),
-        (1e-300, Fraction(1e-300)),
-        (10**400, Fraction(10**400)),
-    ],
-    ids=str,
-)
-def test_numbers_of_every_kind_are_exact(value: object, fraction: Fraction) -> None:
-    assert exact(value, "it") == fraction
-
-
 def test_what_a_users_function_raises_is_one_error_with_its_line() -> None:
     def reward(state: str) -> float:
         return math.log(len(state))
@@ -401,50 +352,9 @@ def test_what_a_users_function_raises_is_one_error_with_its_line() -> None:
         called("P", "reward", reward, "")
 
 
-counts, late = itertools.count(1), itertools.count(1)
-
-
-def eight(_: Any, state: str) -> list[str]:
-    return [state + c for c in "ab"] if len(state) < 8 else []
-
-
-def one_of_two_kinds() -> Any:
-    return (1, True)[next(counts) % 2]
-
-
-class _Number(int):
-    """A numbered state."""
-
-    __eq__, __hash__ = object.__eq__, object.__hash__
-
-
 @dataclass(frozen=True)
 class _Held:
     before: Any
-
-
-@pytest.mark.catches(
-    "What a user's function answers the second time is not compared with the first time.",
-    "reference/contract/user_code.py",
-    "if not self._same(first, again):",
-    "if False:",
-)
-@pytest.mark.parametrize(
-    ("call", "members"),
-    [
-        ("reward", {"reward": lambda p, x: 1 + random.random()}),
-        ("reward", {"reward": lambda p, x: next(counts)}),
-        ("reward", {"children": eight, "reward": lambda p, x: 1 + (next(late) > 250)}),
-        ("children", {"children": lambda p, s: random.sample([s + c for c in "abcdef"], 6)}),
-        ("children", {"initial": 0, "children": lambda p, s: [_Number(s + 1)]}),
-        ("children", {"initial": 0, "children": lambda p, s: [float("nan")]}),
-        ("children", {"initial": 0, "children": lambda p, s: [] if s else [one_of_two_kinds()]}),
-    ],
-    ids=["random", "counter", "changes once", "shuffled", "no equality", "nan", "of two kinds"],
-)
-def test_what_is_not_a_function_is_refused(call: str, members: Any) -> None:
-    random.seed(0)
-    refused(rf"^P: {call}\(.*\) is .*, and asked again ", lambda: inspect_problem(other(**members)))
 
 
 def product_of(kind: Any, result: Any = int) -> Any:
@@ -511,28 +421,8 @@ def reduced(_: Any, state: _Sorted) -> list[_Sorted]:
     return [_Sorted("".join(sorted(state.text + c)), state.left + (c == "b")) for c in more]
 
 
-class Push(NamedTuple):
-    """A state that equals another one."""
-
-    number: int
-
-
-class Jump(NamedTuple):
-    """A state that equals another one."""
-
-    number: int
-
-
 def flagged(_: Any, state: Any) -> list[Any]:
     return {(): [(1,), (2,)], (1,): [(1, 0)], (2,): [(1, False), (2, 0)]}.get(state, [])
-
-
-def classes(_: Any, state: Any) -> list[Any]:
-    return {"": ["p", "j"], "p": [(Push(1),)], "j": [(Jump(1),), (2,)]}.get(state, [])
-
-
-def jumps(_: Any, state: Any) -> int:
-    return 1 + isinstance(state[0], Jump)
 
 
 @pytest.mark.catches(
@@ -546,10 +436,9 @@ def jumps(_: Any, state: Any) -> int:
     [
         ("children", {"initial": _Sorted(""), "children": doubled, "reward": lambda p, x: 1}),
         ("rewards", {"initial": (), "children": flagged, "reward": lambda p, x: len(str(x))}),
-        ("rewards", {"initial": "", "children": classes, "reward": jumps}),
         ("", {"initial": _Sorted(""), "children": reduced, "reward": lambda p, x: x.left}),
     ],
-    ids=["read by children", "1 and True", "named tuples", "determined by the others"],
+    ids=["read by children", "1 and True", "determined by the others"],
 )
 def test_equal_states_are_alike(word: str, members: Any) -> None:
     if not word:

@@ -8,6 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -38,7 +39,9 @@ def numbers(draw: Any) -> tuple[Any, Fraction]:
         value = Decimal(draw(st.integers(1, 999))).scaleb(draw(st.integers(-300, 300)))
     elif kind is Fraction:
         scale = Fraction(10) ** draw(st.integers(-300, 300))
-        value = Fraction(draw(st.integers(1, 99)), draw(st.sampled_from([1, 3, 7]))) * scale
+        meant = Fraction(draw(st.integers(1, 99)), draw(st.sampled_from([1, 3, 7]))) * scale
+        symbolic = sympy.Rational(meant.numerator, meant.denominator)
+        return draw(st.sampled_from([meant, symbolic])), meant
     else:
         most = 10**300 if kind is int else int(jnp.iinfo(kind).max)
         ends = st.integers(most - 9, most)

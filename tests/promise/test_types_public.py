@@ -290,14 +290,16 @@ CALLS: dict[str, tuple[Any, dict[str, Any], str]] = {
     "power": (0.25, {"outcomes": 4}, "law support outcomes against level seed"),
     "posterior": (ROWS, {}, "outcome score max_parents forbid require levels bins"),
     "train": ("lines", {"length": 3}, "steps batch seed loss dynamics learning_rate p_b precision"),
-    "check": ("tb", {}, "precision starts seed seconds"),
-}
+    "check": ("fast.balance.losses:TrajectoryBalance", {}, "precision starts seed seconds"),
+    "certify": (lambda state: [0.5, 0.5], {"problem": Lines.minimal()}, "level samples seed width "
+                "seconds tighten max_states of regime mode_states features p_b takes gives"),
+}  # fmt: skip
 
 
-def refuses_every(call: Callable[[Any], Any]) -> None:
+def refuses_every(call: Callable[[Any], Any], words: str | None = None) -> None:
     for wrong in WRONG:
         with TemporaryDirectory() as folder, contextlib.chdir(folder):
-            with pytest.raises(InputError):
+            with pytest.raises(InputError, match=words):
                 call(wrong)
             assert [*Path().iterdir()] == []
 
@@ -312,7 +314,8 @@ def test_a_first_argument_of_a_wrong_type_is_one_error(name: str) -> None:
 )
 def test_an_argument_of_a_wrong_type_is_one_error_before_any_work(name: str, argument: str) -> None:
     first, right, _ = CALLS[name]
-    refuses_every(lambda wrong: getattr(pdai, name)(first, **{**right, argument: wrong}))
+    call = getattr(pdai, name)
+    refuses_every(lambda wrong: call(first, **{**right, argument: wrong}), f"{argument}|name a f")
 
 
 def test_control_the_right_call_is_answered(tmp_path: Path, monkeypatch: Any) -> None:
