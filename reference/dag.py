@@ -29,7 +29,7 @@ class Pictured:
         show = import_module("reference.looking.show")  # It loads matplotlib.
         return show.html(self)  # type: ignore[no-any-return]
 
-    def _repr_svg_(self) -> str | None:
+    def _repr_svg_(self) -> str:
         return import_module("reference.looking.show").svg(self)  # type: ignore[no-any-return]
 
 

@@ -168,7 +168,7 @@ class Inspect:
     """The problem, whose class or function is called without arguments; the name of a task, such as
     lines; or a run folder."""
     draw: Path | None = None
-    """Write a picture of the state graph to this file (up to 400 states)."""
+    """Write a picture of the state graph, or beyond 60 states of their numbers by depth."""
     colour: Literal["reward", "flow"] = "reward"
     """Quantity that the colours of the picture show."""
     max_nodes: int = 2_000_000

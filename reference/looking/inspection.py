@@ -50,7 +50,7 @@ class Inspection(NamedTuple, Generic[S]):
     def _repr_html_(self) -> str:
         return Pictured._repr_html_(self)  # type: ignore[arg-type]  # a named tuple has no mixins
 
-    def _repr_svg_(self) -> str | None:
+    def _repr_svg_(self) -> str:
         return Pictured._repr_svg_(self)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:

@@ -22,7 +22,7 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 
-from reference.contract.errors import InputError, TooLargeError, check_type, check_value
+from reference.contract.errors import InputError, check_type, check_value
 from reference.contract.files import check_output, replace_file
 from reference.contract.text import clipped, html_page, number_text
 from reference.dag import PointedDAG
@@ -35,15 +35,17 @@ Colouring = Literal["reward", "flow"]
 Drawable = Inspection[Any] | PointedDAG[Any] | LiftedDAG[Any] | EdgeWeights[Any]
 Point = tuple[float, float]
 
-MAX_DRAWN = 400
-# With more states, their names overlap.
-MAX_NAMED = 60
+# Of more states, only their numbers by depth are drawn.
+MAX_DRAWN = 60
 # With more places of long edges, edges are straight.
 MAX_PLACES = 1000
 # The largest number of rows of a policy in a table.
 MAX_ROWS = 20
 
 INCHES = 0.6  # per unit of the layout: siblings are one apart, layers two
+LETTER = 0.1  # the width of a letter, in these units
+LINE = 0.24  # the height of a text
+ALONG = 0.35  # where the texts of edges stand between two layers
 EDGE: dict[str, Any] = {"color": "0.65", "linewidth": 0.6, "zorder": 1}
 # A white background fades the lines below a text; a dollar in a state's name begins no formula.
 SMALL: dict[str, Any] = {
@@ -54,7 +56,7 @@ SMALL: dict[str, Any] = {
 
 
 def html(drawable: Drawable) -> str:
-    """The figures and, if it is small enough, the picture, as HTML.
+    """The figures and the picture, as HTML.
 
     The picture is included, as a notebook that prefers HTML to SVG would not show it otherwise.
     """
@@ -64,7 +66,7 @@ def html(drawable: Drawable) -> str:
         title, tables = repr(drawable), [figures(_dag_of(drawable))]
     if isinstance(drawable, EdgeWeights):
         tables.append(dict(islice(_rows(drawable), MAX_ROWS)))
-    return html_page(title, *tables) + (svg(drawable) or "")
+    return html_page(title, *tables) + svg(drawable)
 
 
 def _rows(policy: EdgeWeights[Any]) -> Iterator[tuple[str, str]]:
@@ -76,13 +78,11 @@ def _rows(policy: EdgeWeights[Any]) -> Iterator[tuple[str, str]]:
         yield f"{node}: {clipped(labels[node])}", ", ".join(values)
 
 
-def svg(drawable: Drawable) -> str | None:
-    """The picture as SVG, the same text each time; None if there are too many states."""
-    if len(_dag_of(drawable).labels) > MAX_DRAWN:
-        return None
+def svg(drawable: Drawable) -> str:
+    """The picture as SVG, the same text each time."""
     text = StringIO()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "pdai"}):
-        figure = render(picture_of(drawable))
+        figure = figure_of(drawable)
         figure.savefig(text, format="svg", metadata={"Date": None}, bbox_inches="tight")
     # HTML may hold an SVG without its XML prolog.
     return text.getvalue()[text.getvalue().index("<svg") :]
@@ -91,7 +91,8 @@ def svg(drawable: Drawable) -> str | None:
 def draw(drawable: Drawable, path: Path | str, colour: Colouring = "reward") -> None:
     """Writes a picture of a problem, a DAG, a lift or a policy to a file.
 
-    Terminals are squares. See `picture_of` for texts and colours.
+    Terminals are squares. Beyond 60 states, their numbers by depth are drawn. See `picture_of` for
+    texts and colours.
 
     Args:
         drawable: a problem, a DAG, a lift or a policy.
@@ -99,13 +100,12 @@ def draw(drawable: Drawable, path: Path | str, colour: Colouring = "reward") -> 
         colour: the colour of a problem, as in `picture_of`.
 
     Raises:
-        TooLargeError: if there are more than 400 states.
         InputError: if the object cannot be drawn, or the picture cannot be written.
     """
     check_type("draw", "path", path, (str, Path))
     path = Path(path)
     check_picture(path)
-    save_figure(render(picture_of(drawable, colour)), path, dpi=150, bbox_inches="tight")
+    save_figure(figure_of(drawable, colour), path, dpi=150, bbox_inches="tight")
 
 
 def check_picture(path: Path) -> None:
@@ -148,28 +148,41 @@ class Picture:
     widths: Sequence[float] = ()
 
 
+def figure_of(drawable: Drawable, colour: Colouring = "reward") -> Figure:
+    """The picture as a figure of matplotlib; beyond 60 states, bars of their numbers by depth."""
+    picture = picture_of(drawable, colour)
+    if len(picture.dag.labels) <= MAX_DRAWN:
+        return render(picture)
+    depths, terminal = np.array(picture.dag.depths), [not row for row in picture.dag.children]
+    figure = Figure(figsize=(4, 2.6), layout="constrained")
+    axes = figure.add_subplot(xlabel="depth, edges from the initial state", ylabel="states")
+    below = np.zeros(max(depths) + 1)
+    for kind, is_terminal, shade in (("inner", False, "0.75"), ("terminal", True, "0.35")):
+        count = np.bincount(depths[np.equal(terminal, is_terminal)], minlength=len(below))
+        edges = np.arange(len(below) + 1) - 0.5
+        axes.stairs(below + count, edges, baseline=below, fill=True, color=shade, label=kind)
+        below += count
+    axes.set_title(picture.title, fontsize=9, parse_math=False)
+    figure.legend(loc="outside lower center", ncols=2, fontsize=7, frameon=False)
+    return figure
+
+
 def picture_of(drawable: Drawable, colour: Colouring = "reward") -> Picture:
     """The picture of a problem, a DAG, a lift or a policy.
 
     A policy's edges carry its probabilities, and its states are painted by the probability of a
     visit if it is a forward policy of numbers. A lifted state carries the paths that it merges, if
     its base state has several lifts. Of a problem, terminals are painted by reward, or all states
-    by flow. Raises TooLargeError beyond 400 states, InputError for other objects.
+    by flow. Raises InputError for other objects.
     """
     check_type("draw", "what is drawn", drawable, (Inspection, PointedDAG, LiftedDAG, EdgeWeights))
     check_value("draw", "the colour", colour, Colouring)
     dag = _dag_of(drawable)
     name = drawable.name if isinstance(drawable, Inspection) else type(drawable).__name__
+    title = f"{name}: {len(dag.labels):,} states, {len(dag.edges):,} edges"
     if len(dag.labels) > MAX_DRAWN:
-        raise TooLargeError(
-            f"{name} has {len(dag.labels):,} states, and at most {MAX_DRAWN} are drawn: draw a "
-            "smaller instance"
-        )
-    title = f"{name}: {len(dag.labels)} states, {len(dag.edges)} edges"
-    named = len(dag.labels) <= MAX_NAMED
-    if not named:
-        title += f"\nstates are not named, as there are more than {MAX_NAMED}"
-    names = [clipped(label) for label in dag.labels] if named else []
+        return Picture(title, dag)
+    names = [clipped(label) for label in dag.labels]
     if isinstance(drawable, Inspection):
         of_reward = colour == "reward"
         # The flow of a terminal state is its reward.
@@ -179,7 +192,7 @@ def picture_of(drawable: Drawable, colour: Colouring = "reward") -> Picture:
         return Picture(title, dag, names, values=values, legend=legend)
     if isinstance(drawable, EdgeWeights):
         return _of_policy(drawable, title, names)
-    if isinstance(drawable, LiftedDAG) and named:
+    if isinstance(drawable, LiftedDAG):
         names = _lifted_names(drawable)
     return Picture(title, dag, names)
 
@@ -195,7 +208,7 @@ def _of_policy(policy: EdgeWeights[Any], title: str, names: Sequence[str]) -> Pi
         title,
         policy.dag,
         names,
-        [number_text(value) for value in policy.values] if names else [],
+        [number_text(value) for value in policy.values],
         # Near the parent, where edges do not meet yet.
         at_child=not forward,
         values=[float(visit) for visit in path_sums(policy)] if forward and numbers else (),
@@ -256,7 +269,7 @@ def render(picture: Picture) -> Figure:
 
     Its artists have identifiers: `edge-0`, `edge-1` and so on, `terminals` and `inner`.
     """
-    nodes, passed = layout(picture.dag)
+    nodes, passed = _spread(picture)
     xs, ys = zip(*nodes, *chain.from_iterable(passed), strict=True)
     # One unit of margin for the names of outer nodes.
     width, height = max(xs) + 2, max(ys) - min(ys) + 2
@@ -275,13 +288,39 @@ def render(picture: Picture) -> Figure:
         else:
             _edge(axes, points)
         axes.lines[-1].set_gid(f"edge-{edge}")
-        if picture.edge_names:
-            near, far = points[:-3:-1] if picture.at_child else points[:2]
-            x, y = (0.75 * a + 0.25 * b for a, b in zip(near, far, strict=True))
-            text = picture.edge_names[edge]
-            axes.text(x, y, text, ha="center", va="center", zorder=4, **SMALL)
+    if picture.edge_names:
+        _edge_names(axes, picture, nodes, passed)
     _nodes(figure, axes, picture, nodes)
     return figure
+
+
+def _spread(picture: Picture) -> tuple[list[Point], list[list[Point]]]:
+    """The layout, stretched until no text lies under another."""
+    nodes, passed = layout(picture.dag)
+    letters = max((len(line) for name in picture.names for line in name.split("\n")), default=0)
+    wide = high = 1.0
+    if picture.edge_names:
+        rows = picture.dag.in_edges if picture.at_child else picture.dag.out_edges
+        letters += max(map(len, picture.edge_names))
+        wide = max(wide, (LETTER * letters / 2 + 0.2) / (2 * ALONG))
+        high = max(high, LINE * (max(map(len, rows)) + 1))
+    places = [[(wide * x, high * y) for x, y in row] for row in (nodes, *passed)]
+    return places[0], places[1:]
+
+
+def _edge_names(
+    axes: Axes, picture: Picture, nodes: Sequence[Point], passed: Sequence[Sequence[Point]]
+) -> None:
+    """The texts of edges, one above the other beside their state, in the order of the edges."""
+    dag, ends = picture.dag, -1 if picture.at_child else 1
+    for v, edges in enumerate(dag.in_edges if picture.at_child else dag.out_edges):
+        lines = [[nodes[dag.edges[e][0]], *passed[e], nodes[dag.edges[e][1]]] for e in edges]
+        others = {e: line[::ends][1] for e, line in zip(edges, lines, strict=True)}
+        for rank, edge in enumerate(sorted(edges, key=lambda e: -others[e][1])):
+            x = (1 - ALONG) * nodes[v][0] + ALONG * others[edge][0]
+            y = nodes[v][1] + LINE * ((len(edges) - 1) / 2 - rank)
+            text = picture.edge_names[edge]
+            axes.text(x, y, text, ha="center", va="center", zorder=4, **SMALL)
 
 
 def _edge(axes: Axes, points: Sequence[Point]) -> None:
