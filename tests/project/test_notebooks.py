@@ -1,5 +1,6 @@
 """The tutorials run from the first cell to the last, and are stored as they ran."""
 
+import base64
 import re
 from pathlib import Path
 
@@ -16,8 +17,29 @@ def execute(notebook: nbformat.NotebookNode, folder: Path) -> None:
     NotebookClient(notebook, timeout=600, resources={"metadata": {"path": str(folder)}}).execute()
 
 
-def test_there_are_six() -> None:
-    assert len(NOTEBOOKS) == 6
+def test_there_are_seven() -> None:
+    assert len(NOTEBOOKS) == 7
+
+
+@pytest.mark.catches(
+    "the first page has the TV of another training",
+    "docs/index.md",
+    "stays at 0.50: one of two modes",
+    "stays at 0.05: one of two modes",
+)
+def test_the_picture_and_numbers_of_the_first_page_are_those_of_a_tutorial() -> None:
+    (path,) = (one for one in NOTEBOOKS if one.stem == "7_loss_near_zero")
+    outputs = [o for cell in nbformat.read(path, 4).cells for o in cell.get("outputs", [])]
+    (picture,) = (o.data["image/png"] for o in outputs if "image/png" in o.get("data", {}))
+    docs = ROOT / "docs"
+    assert base64.b64decode(picture) == (docs / "loss_near_zero.png").read_bytes()
+    printed = "".join(o.text for o in outputs if o.get("name") == "stdout")
+    (loss,) = re.findall(r"step 2,000: loss (\S+)", printed)
+    (off,) = re.findall(r"log Z is (\S+) nats too low", printed)
+    tv, _ = re.findall(r"TV of terminals (\S+)", printed)
+    page = " ".join((docs / "index.md").read_text().split())
+    said = f"it ends at {loss}, log Z is {off} nats too low, and TV, the distance to the target, "
+    assert f"{said}stays at {float(tv):.2f}: one of two modes" in page
 
 
 @pytest.mark.long
