@@ -1,6 +1,6 @@
 """Trajectories, drawn forwards or backwards or given, with their probabilities."""
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -109,7 +109,10 @@ def labelled_paths(
         count: how many are drawn.
         seed: the seed of every draw.
     """
-    return _labelled(environment, _blocks(policy, environment, count, seed, SAMPLE_BLOCK))
+    blocks = _blocks(policy, environment, count, seed, SAMPLE_BLOCK)
+    decoded = [block._replace(ends=decode_all(environment, block.ends)) for block in blocks]
+    numbers = _joined([block._replace(ends=()) for block in decoded])
+    return numbers._replace(ends=[label for block in decoded for label in block.ends])
 
 
 def drawn_nodes(
@@ -147,7 +150,14 @@ def drawn_terminals(
         count: how many are drawn.
         seed: the seed of every draw.
     """
-    return _as_samples(labelled_paths(policy, environment, count, seed))
+    paths = labelled_paths(policy, environment, count, seed)
+    if not np.isfinite(paths.log_p_f).all():
+        raise InputError(
+            "the network gives a row of logits that is not finite in the precision of the run: "
+            "its parameters are too large to draw from; train again with a smaller "
+            "--learning-rate"
+        )
+    return Samples(*paths[:4])
 
 
 def log_probabilities(
@@ -245,23 +255,6 @@ def _cut(block: Paths, count: int) -> Paths:
     """At most `count` trajectories of a block as NumPy arrays, their numbers in float64."""
     ends, *columns = jax.tree.map(lambda leaf: np.asarray(leaf)[:count], block)
     return Paths(ends, *(column.astype(np.float64) for column in columns))
-
-
-def _labelled(environment: AbstractEnvironment[Any], blocks: Iterable[Paths]) -> Paths:
-    """Blocks as one, their ends decoded block by block to save memory."""
-    decoded = [block._replace(ends=decode_all(environment, block.ends)) for block in blocks]
-    numbers = _joined([block._replace(ends=()) for block in decoded])
-    return numbers._replace(ends=[label for block in decoded for label in block.ends])
-
-
-def _as_samples(paths: Paths) -> Samples:
-    if not np.isfinite(paths.log_p_f).all():
-        raise InputError(
-            "the network gives a row of logits that is not finite in the precision of the run: "
-            "its parameters are too large to draw from; train again with a smaller "
-            "--learning-rate"
-        )
-    return Samples(*paths[:4])
 
 
 def _joined(blocks: list[Paths]) -> Paths:

@@ -21,7 +21,6 @@ from fast.laws.walk import policy_step, to_float64
 from fast.policies.policy import Policy
 from fast.sampling.trajectories import repeat
 from reference.contract.errors import InputError, shown
-from reference.problems.closed_form import Enclosure
 from reference.rows.exact import choose_all, closed_rows
 from reference.rows.importance import Walks
 from reference.rows.sums import ExactPath, PathSums
@@ -127,7 +126,13 @@ class RowSampler(Sampler):
         terminals = decode_all(environment, final)
         with self._own():
             log_reward = np.asarray(_log_reward(environment, at.state), np.float64)[:count]
-        return sums.walks(terminals, self._checked(terminals, log_reward))
+        tolerance = log_reward_tolerance(log_reward, self.precision)
+        # Raises where the environment's differs from the problem's.
+        confirmed = [
+            self._rewards.confirm(x, value, tolerance, "environment")
+            for x, value in zip(terminals, log_reward.tolist(), strict=True)
+        ]
+        return sums.walks(terminals, confirmed)
 
     def _backward_actions(self, final: Any) -> Ints:
         """The actions of `tau ~ p_B(. | x)`, from the first on; shape (horizon, BATCH)."""
@@ -154,14 +159,6 @@ class RowSampler(Sampler):
         mask = np.asarray(at.parents)
         none = ~mask.any(-1, keepdims=True)
         return closed_rows(np.where(none, 0.0, log_back), mask | none)
-
-    def _checked(self, terminals: Sequence[Hashable], log_reward: Floats) -> list[Enclosure]:
-        """`log R` by the problem; raises if the environment's differs."""
-        tolerance = log_reward_tolerance(log_reward, self.precision)
-        return [
-            self._rewards.confirm(x, value, tolerance, "environment")
-            for x, value in zip(terminals, log_reward.tolist(), strict=True)
-        ]
 
     def _own(self) -> Any:
         """The environment's precision, so that the network sees the features it was trained on."""

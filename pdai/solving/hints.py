@@ -49,14 +49,11 @@ def hint_at_exact(task: Task, parts: int) -> None:
         print(f"hint: {beside}", file=sys.stderr, flush=True)
 
 
-def _is_only_here(task: CustomTask) -> bool:
-    """True if another process cannot import the problem."""
-    return task.problem.partition(":")[0] in (OBJECT, "__main__")
-
-
 def _command(task: Task) -> str:
     """The command or call that solves a task, with the options that differ from their defaults."""
-    if isinstance(task, CustomTask) and _is_only_here(task):
+    # Another process cannot import such a problem.
+    here = (OBJECT, "__main__")
+    if isinstance(task, CustomTask) and task.problem.partition(":")[0] in here:
         return "`pdai.solve` on this problem"
     words = ["pdai", "solve", task.name]
     for part in fields(task):
