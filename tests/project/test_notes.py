@@ -18,7 +18,8 @@ ROOT = Path(__file__).parents[2]
 NOTES = ROOT / "proofs_notes"
 VERIFICATION = ROOT / "docs" / "verification.md"
 FRONT = [ROOT / f"{name}.md" for name in ("README", "PROMISE", "CONTRIBUTING", "CHANGELOG")]
-TEXTS = (*FRONT, *sorted((ROOT / "docs").glob("**/*.md")), *sorted(NOTES.rglob("*.md")))
+PAGES = (*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "records").glob("*.md"))
+TEXTS = (*FRONT, *sorted(PAGES), *sorted(NOTES.rglob("*.md")))
 # Made with the site.
 MADE = ("docs/pictures/", "docs/paper/", "docs/api/", "docs/command_line.md")
 

@@ -19,7 +19,8 @@ PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text()
     for path in (
         *(ROOT / "README.md", ROOT / "pdai" / "distributed" / "README.md"),
-        *sorted((ROOT / "docs").glob("**/*.md")),
+        *sorted((ROOT / "docs").glob("*.md")),
+        *sorted((ROOT / "docs" / "records").glob("*.md")),
     )
 }
 
