@@ -14,6 +14,7 @@ import numpy as np
 from pdai.certifying.objects import HasLogProb, certify_object
 from pdai.certifying.policy import certify_policy
 from pdai.certifying.samples import Draws, certify_samples
+from reference.certificates.drawn_theorem import write_drawn_theorem
 from reference.certificates.listed import ListedLaw, from_logs, law_of
 from reference.certificates.statement import FLOAT_INPUT, Certificate
 from reference.certificates.theorem import write_theorem
@@ -107,14 +108,18 @@ def certify(
 def _stated(
     judge: Callable[..., Certificate], sampler: Any, path: Path, options: dict[str, Any]
 ) -> Certificate:
-    """The certificate of a sampler, whose table is written as a theorem."""
+    """The certificate of a sampler, whose table or samples are written as a theorem."""
     check_output(path)
     with TemporaryDirectory() as folder:
         file = options.setdefault("certificate", Path(folder) / "table")
         certificate = judge(sampler, **options)
-        made = write_theorem(path, file, closed=certificate.kind == FLOAT_INPUT)
+        made: Any
+        if certificate.regime == "E":
+            made = write_theorem(path, file, closed=certificate.kind == FLOAT_INPUT)
+        else:
+            made = write_drawn_theorem(path, file)
     named = [note.replace(f"{file}: ", f"{path}: ") for note in certificate.notes]
-    note = f"{path}: a theorem, TV {made.claim}; Coq's kernel checks it: pdai theorem {path}"
+    note = f"{path}: a theorem: {made.claim}; Coq's kernel checks it: pdai theorem {path}"
     return replace(certificate, notes=[*named, note])
 
 

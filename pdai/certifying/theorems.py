@@ -9,11 +9,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pdai.programs import cache_folder
-from reference.certificates.theorem import MODULES, library, read_theorem
+from reference.certificates.drawn_theorem import read_drawn_theorem
+from reference.certificates.theorem import MODULES, Theorem, library, read_theorem
 from reference.contract.errors import InputError
 from reference.contract.files import read_file, replace_file, sha256
 
+# The proofs that a theorem needs, by the library of each: of a table, and of samples.
+_TABLE: dict[str, tuple[str, ...]] = {"Cert": MODULES}
+_DRAWN: dict[str, tuple[str, ...]] = {
+    "Pdai": ("Residuals", "Betting", "Shortfall"),
+    "Cert": (*MODULES, "Samples", "Bare", "Rat", "SamplesSound", "BareSound", "Drawn"),
+}
+_FOLDERS = {"Cert": "checker", "Pdai": "coq"}
 INSTALL = "sudo apt-get install coq"
+MATHCOMP = f"{INSTALL} libcoq-mathcomp-ssreflect libcoq-mathcomp-algebra"
 TESTED = "8.16.1"
 CLOSED = "Closed under the global context"
 
@@ -45,19 +54,20 @@ def check_theorem(path: Path | str) -> Answer:
         InputError: if the file is not as `pdai certify --theorem` writes it, or Coq is not
             installed, or stops.
     """
-    text = read_theorem(path)
+    text, needed = _read(path)
+    install = INSTALL if needed == _TABLE else MATHCOMP
     program = shutil.which("coqc")
     if program is None:
         raise InputError(
-            f"{str(path)!r} is checked by Coq, whose coqc is not on the PATH: install it ({INSTALL}"
+            f"{str(path)!r} is checked by Coq, whose coqc is not on the PATH: install it ({install}"
             f", 250 MB; {TESTED} is tested), or send the file to somebody who has it"
         )
     before = _seconds()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        cert = _compiled(program, folder)
+        proofs = _compiled(program, folder, needed)
         replace_file(folder / "Certified.v", text.encode())
-        run = _coqc(program, cert, folder / "Certified.v")
+        run = _coqc(program, proofs, folder / "Certified.v")
     if run.returncode < 0:
         raise InputError(
             f"{program} was stopped by signal {-run.returncode} while it read {str(path)!r}: a "
@@ -69,22 +79,54 @@ def check_theorem(path: Path | str) -> Answer:
     return Answer(accepted, statement, said, reason, _seconds() - before)
 
 
+def _read(path: Path | str) -> tuple[str, dict[str, tuple[str, ...]]]:
+    """The text of a file, and the proofs that it needs.
+
+    Raises InputError if it is not as it would be written, to the character: another file might run
+    any command of Coq.
+    """
+    text = read_file(Path(path), follow=True).decode("latin-1")
+    content = read_theorem(text) or read_drawn_theorem(text)
+    wanted = "" if content is None else content.text()
+    if content is not None and wanted == text:
+        return text, _TABLE if isinstance(content, Theorem) else _DRAWN
+    lines = enumerate(zip(f"{wanted}\n".split("\n"), f"{text}\n".split("\n"), strict=False), 1)
+    place = next((number for number, (one, other) in lines if one != other), "the last")
+    why = f"line {place} differs from what its numbers give"
+    error = InputError(
+        f"{str(path)!r} is not as this pdai writes theorems ("
+        f"{'it has no claim of that kind' if content is None else why}), and Coq is not run on it: "
+        "write it again with pdai certify --theorem, or read it, and run coqc yourself"
+    )
+    # As where the kernel refuses.
+    error.status = 1
+    raise error
+
+
 def _seconds() -> float:
     """The processor seconds of all processes that were started and have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
-def _coqc(program: str, cert: Path, file: Path) -> subprocess.CompletedProcess[str]:
+def _coqc(program: str, proofs: Path, file: Path) -> subprocess.CompletedProcess[str]:
     """A run of Coq on a file, with the compiled proofs of a folder."""
-    command = [program, "-q", "-noglob", "-w", "none", "-Q", str(cert), "Cert", str(file)]
-    return subprocess.run(command, cwd=file.parent, capture_output=True, text=True, check=False)
+    command = [program, "-q", "-noglob", "-w", "none"]
+    for name in _FOLDERS:
+        command += ["-Q", str(proofs / name), name]
+    return subprocess.run(
+        [*command, str(file)], cwd=file.parent, capture_output=True, text=True, check=False
+    )
 
 
-def _compiled(program: str, work: Path) -> Path:
+def _compiled(program: str, work: Path, needed: dict[str, tuple[str, ...]]) -> Path:
     """The folder of the compiled proofs, which are made if this Coq has not made them."""
     version = subprocess.check_output([program, "--version"], text=True)
-    sources = {f"{name}.v": read_file(library() / f"{name}.v") for name in MODULES}
+    sources = {
+        f"{name}/{module}.v": read_file(library().parent / _FOLDERS[name] / f"{module}.v")
+        for name, modules in needed.items()
+        for module in modules
+    }
     digest = sha256(b"\0".join([version.encode(), *sources.values()]))
     cache = cache_folder()
     kept = work / "coq" if cache is None else cache / f"coq-{digest[:20]}"
@@ -93,13 +135,16 @@ def _compiled(program: str, work: Path) -> Path:
     kept.parent.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(dir=kept.parent))
     try:
+        for name in _FOLDERS:
+            (made / name).mkdir()
         for file, source in sources.items():
             replace_file(made / file, source)
             run = _coqc(program, made, made / file)
             if run.returncode:
                 raise InputError(
                     f"{file} of the proofs does not compile with {version.split(',')[0].strip()} "
-                    f"({' '.join(run.stderr.split())[-200:]}): {TESTED} is tested"
+                    f"({' '.join(run.stderr.split())[-200:]}): {TESTED} is tested, with the "
+                    f"packages of `{MATHCOMP if needed == _DRAWN else INSTALL}`"
                 )
         # Another process may have been faster.
         with suppress(OSError):

@@ -107,8 +107,7 @@ class Certify(Accepting):
     """Write a certificate to this file, in regime E or Z or for samples beside a listed law, and
     check it (by pdai-check if built)."""
     theorem: Path | None = None
-    """Write a theorem about the table to this file, in regime E, for `pdai theorem`: Coq's kernel
-    checks it."""
+    """Write the same as a theorem to this file, which Coq's kernel checks: `pdai theorem FILE`."""
     sampler: Annotated[tyro.conf.Positional[str], tyro.conf.arg(metavar="SAMPLER")]
     """A run folder, MODULE:NAME of a function or of an object with draw(count), a file of samples
     (CSV, .jsonl, .npy, .parquet, each also .gz), or - for the standard input."""

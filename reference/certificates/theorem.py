@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from reference.certificates.check import Walk
 from reference.certificates.format import Inner, Row, Terminal, open_certificate
-from reference.contract.errors import InputError, TooLargeError
+from reference.contract.errors import TooLargeError
 from reference.contract.files import read_file, replace_file
 
 # The modules of Coq that the file needs, in the order in which they are compiled.
@@ -35,7 +35,7 @@ _SECONDS, _GIGABYTES = 650, 15
 
 _HEAD = """\
 (* A theorem about one sampler, for Coq's kernel. It says, and it ends with the proof:
-   the sampler whose table follows has a total variation {claim}
+   {claim}
    from the target whose rewards stand in that table. To check it: pdai theorem FILE
 
    Node 0 is the initial state. Nodes are numbered as they come, and have a label:
@@ -65,12 +65,13 @@ Theorem total_variation :
 Proof. apply ({by} table {arguments}). vm_cast_no_check (eq_refl true). Qed.
 Print Assumptions total_variation.
 """
-_LABEL = r'"((?:[^"]|"")+)"'
+LABEL = r'"((?:[^"]|"")+)"'
+STEPS = r"\(((?:to \d+ \d+;; )*)done\)"
 _ROW = re.compile(
-    rf"\(\* \d+ \*\) (?:inner {_LABEL} (\d+) \(((?:to \d+ \d+;; )*)done\)"
-    rf"|terminal {_LABEL} (\d+));;"
+    rf"\(\* \d+ \*\) (?:inner {LABEL} (\d+) {STEPS}"
+    rf"|terminal {LABEL} (\d+));;"
 )
-_TABLE = re.compile(rf"Definition table := Table {_LABEL} (\d+) \(")
+_TABLE = re.compile(rf"Definition table := Table {LABEL} (\d+) \(")
 _PROOF = re.compile(r"Proof\. apply \((exactly|between) table ([\d ]+)\)\.")
 
 
@@ -99,11 +100,12 @@ class Theorem(NamedTuple):
     @property
     def claim(self) -> str:
         """The bounds in words."""
+        tv = "the sampler whose table follows has a total variation"
         if self.low == self.high:
             digits = len(str(self.low.denominator))
             about = f"the fraction of {digits} digits at the end, {float(self.low):.9g}..."
-            return f"of exactly {self.low if digits <= _SHORT else about}"
-        return f"between {_decimal(self.low)} and {_decimal(self.high)}"
+            return f"{tv} of exactly {self.low if digits <= _SHORT else about}"
+        return f"{tv} between {_decimal(self.low)} and {_decimal(self.high)}"
 
     def text(self) -> str:
         """The file."""
@@ -114,16 +116,9 @@ class Theorem(NamedTuple):
             by, numbers = "between", [int(self.low * unit), unit, int(self.high * unit), unit]
             statement = f"{_decimal(self.low)} <= TV table p_T <= {_decimal(self.high)}"
         closed = _CLOSED[self.closed]
-        parts = [_HEAD.format(claim=self.claim, common=self.common, closed=closed)]
-        starts = range(0, len(self.rows), _BLOCK)
-        for start in starts:
-            parts.append(f"\nDefinition rows_{start} rest :=\n")
-            block = self.rows[start : start + _BLOCK]
-            parts += [f"(* {node} *) {_term(row)};;\n" for node, row in enumerate(block, start)]
-            parts.append("rest.\n")
-        blocks = ";; ".join(f"rows_{start}" for start in starts)
-        name = _quoted(self.problem)
-        parts.append(f"\nDefinition table := Table {name} {self.common} ({blocks};; no_more).\n")
+        head = _HEAD.format(claim=self.claim, common=self.common, closed=closed)
+        blocks, whole = in_blocks("rows", [_term(row) for row in self.rows])
+        table = f"Table {quoted(self.problem)} {self.common} ({whole}no_more)"
         tail = {
             "by": by,
             "modules": " ".join(f"{module}.v" for module in MODULES),
@@ -133,7 +128,7 @@ class Theorem(NamedTuple):
             "statement": statement,
             "arguments": " ".join(map(str, (len(self.rows), self.scale, self.whole, *numbers))),
         }
-        return "".join([*parts, _TAIL.format(**tail)])
+        return f"{head}{blocks}\nDefinition table := {table}.\n{_TAIL.format(**tail)}"
 
 
 def _decimal(bound: Fraction) -> str:
@@ -142,16 +137,37 @@ def _decimal(bound: Fraction) -> str:
     return f"{whole}.{part:0{_DECIMALS}}"
 
 
-def _quoted(label: str) -> str:
+def in_blocks(name: str, terms: Sequence[str]) -> tuple[str, str]:
+    """Definitions that hold the lines of a list, and what they are put together by."""
+    parts, starts = list[str](), range(0, len(terms), _BLOCK)
+    for start in starts:
+        parts.append(f"\nDefinition {name}_{start} rest :=\n")
+        block = enumerate(terms[start : start + _BLOCK], start)
+        parts += [*(f"(* {number} *) {term};;\n" for number, term in block), "rest.\n"]
+    return "".join(parts), "".join(f"{name}_{start};; " for start in starts)
+
+
+def quoted(label: str) -> str:
+    """A label as a text of Coq."""
     return '"' + label.replace('"', '""') + '"'
 
 
 def _term(row: Row) -> str:
     """A row as a term of Coq."""
     if isinstance(row, Terminal):
-        return f"terminal {_quoted(row.label)} {row.reward}"
-    steps = "".join(f"to {child} {numerator};; " for child, numerator in row.steps)
-    return f"inner {_quoted(row.label)} {row.denominator} ({steps}done)"
+        return f"terminal {quoted(row.label)} {row.reward}"
+    return f"inner {quoted(row.label)} {row.denominator} ({steps_term(row.steps)})"
+
+
+def steps_term(pairs: Iterable[tuple[int, int]]) -> str:
+    """Pairs of numbers as a term of Coq."""
+    return "".join(f"to {first} {second};; " for first, second in pairs) + "done"
+
+
+def steps_in(text: str) -> tuple[tuple[int, int], ...]:
+    """The pairs of a term of Coq."""
+    numbers = [int(word) for word in re.findall(r"\d+", text)]
+    return tuple(zip(numbers[::2], numbers[1::2], strict=True))
 
 
 def library() -> Path:
@@ -224,41 +240,19 @@ def _whole_scale(rows: Iterable[Row], most_bits: int) -> int | None:
     return scale
 
 
-def read_theorem(path: Path | str) -> str:
-    """The text of a file of a theorem.
-
-    Raises InputError if it is not as `write_theorem` writes it, to the character: another file
-    might run any command of Coq.
-    """
-    text = read_file(Path(path), follow=True).decode("latin-1")
+def read_theorem(text: str) -> Theorem | None:
+    """The content of a text, some of which may not be as `Theorem` writes it; None for another."""
     rows: list[Row] = []
     for inner, denominator, steps, end, reward in _ROW.findall(text):
         if end:
             rows.append(Terminal(end.replace('""', '"'), int(reward)))
         else:
-            numbers = [int(word) for word in re.findall(r"\d+", steps)]
-            pairs = tuple(zip(numbers[::2], numbers[1::2], strict=True))
-            rows.append(Inner(inner.replace('""', '"'), int(denominator), pairs))
+            rows.append(Inner(inner.replace('""', '"'), int(denominator), steps_in(steps)))
     table, proof = _TABLE.search(text), _PROOF.search(text)
     numbers = [int(word) for word in proof[2].split()] if proof else []
     if table is None or proof is None or len(numbers) not in (5, 7) or 0 in numbers[4::2]:
-        raise _other(path, "it has no table, or no proof, of that kind")
+        return None
     low, high = Fraction(*numbers[3:5]), Fraction(*numbers[-2:])
     name, closed = table[1].replace('""', '"'), _CLOSED[True] in text
     scale, whole = numbers[1:3]
-    wanted = Theorem(name, int(table[2]), rows, scale, whole, low, high, closed).text()
-    if wanted != text:
-        lines = zip(wanted.split("\n"), text.split("\n"), strict=False)
-        place = next((i for i, (a, b) in enumerate(lines, 1) if a != b), text.count("\n"))
-        raise _other(path, f"line {place} differs from what its numbers give")
-    return text
-
-
-def _other(path: Path | str, why: str) -> InputError:
-    error = InputError(
-        f"{str(path)!r} is not as this pdai writes theorems ({why}), and Coq is not run on it: "
-        "write it again with pdai certify --theorem, or read it, and run coqc yourself"
-    )
-    # As where the kernel refuses.
-    error.status = 1
-    return error
+    return Theorem(name, int(table[2]), rows, scale, whole, low, high, closed)

@@ -1,5 +1,6 @@
 """Theorems about tables, which Coq's kernel checks: without Coq nothing is run."""
 
+import math
 import re
 import shutil
 from collections.abc import Iterator
@@ -14,14 +15,23 @@ import pdai
 from pdai.certifying import theorems
 from pdai.certifying.theorems import CLOSED, Answer, check_theorem
 from reference import InputError, TooLargeError
+from reference.certificates import drawn_theorem
 from reference.certificates import theorem as written
+from reference.certificates.drawn_theorem import read_drawn_theorem, write_drawn_theorem
 from reference.certificates.theorem import library, read_theorem
 from tests.certificates.problems import other
+from tests.certificates.samples import RIGHT_BARE, RIGHT_SAMPLES
 from tests.command_lines import answer
 from tests.refusals import refused
 
 needs_coq = pytest.mark.skipif(
     shutil.which("coqc") is None, reason="NO THEOREM WAS CHECKED: needs Debian's coq"
+)
+
+
+needs_mathcomp = pytest.mark.skipif(
+    not Path("/usr/lib/ocaml/coq/user-contrib/mathcomp/algebra").exists(),
+    reason="NO THEOREM WAS CHECKED: needs Debian's libcoq-mathcomp-algebra",
 )
 
 
@@ -71,7 +81,7 @@ def proved(path: Path) -> Answer:
 def test_a_wrong_sampler_is_at_three_twentieths(path: Path) -> None:
     made = pdai.certify(ROWS.__getitem__, Paths, theorem=path)
     assert made.tv == Fraction(3, 20)
-    assert f"{path}: a theorem, TV of exactly 3/20; Coq's kernel" in made.notes[-1]
+    assert "a total variation of exactly 3/20; Coq's kernel checks it: " in made.notes[-1]
     text = path.read_text()
     assert "has a total variation of exactly 3/20\n" in text
     assert "All numbers were given as fractions" in text
@@ -159,7 +169,7 @@ def test_twelve_changed_numbers_are_refused_by_the_kernel(
     """Also where nobody compares the text before."""
     pdai.certify(ROWS.__getitem__, Paths, theorem=path)
     text = path.read_text()
-    monkeypatch.setattr(theorems, "read_theorem", lambda path: Path(path).read_text())
+    monkeypatch.setattr(theorems, "_read", lambda path: (Path(path).read_text(), theorems._TABLE))
     proved(path)
     for right, changed in CHANGES:
         assert right in text
@@ -173,7 +183,9 @@ def test_a_file_that_differs_by_a_character_is_not_run(path: Path) -> None:
     """Whatever it is: Coq has commands that write files, and load programs."""
     pdai.certify(ROWS.__getitem__, Paths, theorem=path)
     text = path.read_text()
-    assert read_theorem(path) == text
+    content = read_theorem(text)
+    assert content is not None
+    assert content.text() == text
     for right, changed in (
         *(("Open Scope", 'Redirect "x" Open Scope'), ("law table", "law  table")),
         *(("exactly 3/20", "exactly 2/20"), ("(* 3 *)", "(* 5 *)"), ("Qed.", "Qed. ")),
@@ -185,7 +197,7 @@ def test_a_file_that_differs_by_a_character_is_not_run(path: Path) -> None:
         assert refusal.value.status == 1
     for cut in ("", text[:500], text.replace("(exactly table", "(exactly other")):
         path.write_text(cut)
-        refused("no table, or no proof, of that kind.*run coqc yourself", check_theorem, path)
+        refused("no claim of that kind.*run coqc yourself", check_theorem, path)
 
 
 @needs_coq
@@ -237,5 +249,73 @@ def test_the_command_prints_the_statement(tmp_path: Path) -> None:
     assert CLOSED not in said
 
 
-def test_the_proofs_are_those_that_ci_compiles() -> None:
-    assert {*library().glob("*.v")} > {library() / f"{name}.v" for name in written.MODULES}
+@pytest.fixture
+def trajectories(path: Path) -> str:
+    """The theorem of sixty trajectories."""
+    path.with_name("cert").write_text(RIGHT_SAMPLES)
+    write_drawn_theorem(path, path.with_name("cert"))
+    return path.read_text()
+
+
+@pytest.fixture
+def draws(path: Path) -> str:
+    """The theorem of bare samples."""
+    path.with_name("cert").write_text(RIGHT_BARE[0])
+    write_drawn_theorem(path, path.with_name("cert"))
+    return path.read_text()
+
+
+@needs_mathcomp
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["trajectories", "draws"])
+def test_samples_are_seldom_wrong(
+    path: Path, kind: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = request.getfixturevalue(kind)
+    assert f"{kind}_seldom_mislead" in proved(path).statement
+    monkeypatch.setattr(theorems, "_read", lambda path: (Path(path).read_text(), theorems._DRAWN))
+    numbers = re.search(r"Definition claim := \w+ ([\d ]+)", text)
+    assert numbers is not None
+    won = numbers[1].split()[-1]
+    path.write_text(text.replace(won, str(int(won) - 1)))
+    refusal = check_theorem(path)
+    assert not refusal.accepted
+    assert "Unable to unify" in refusal.reason or "has type" in refusal.reason
+
+
+def test_theorems_of_samples_are_read_as_they_are_written(trajectories: str, draws: str) -> None:
+    for text in (trajectories, draws):
+        content = read_drawn_theorem(text)
+        assert content is not None
+        assert content.text() == text
+    assert "Z of R p_B is between 20/1 and 21/1," in trajectories
+    assert "is between 3/100 and 1/2,\n   but for at most 1/2 of all such files" in trajectories
+    assert "   then TV to the law is at least " in draws
+
+
+def test_trajectories_and_samples_of_a_command_are_theorems(
+    tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where states are too many, and beside a law."""
+    asked: dict[str, Any] = {"regime": "Z", "samples": 300, "level": 1e-3, "theorem": path}
+    made = pdai.certify(lambda state: ["1/4", "3/4"], other(), log_z=math.log(20), **asked)
+    assert made.regime == "Z"
+    assert path.read_text().count(") trajectory ") == made.samples
+    samples = ["x", "x", "y"] * 200
+    made = pdai.certify(samples, law={"x": 1, "y": 4}, if_independent=True, theorem=path)
+    assert path.read_text().count(") drew ") == 600
+    assert "TV to the law is at least" in made.notes[-1]
+    monkeypatch.setattr(drawn_theorem, "_MOST", 599)
+    call = partial(pdai.certify, samples, law={"x": 1, "y": 4}, if_independent=True, theorem=path)
+    rule = "would have 600 samples, which would take Coq some 1 minutes: at most 599 are written"
+    with pytest.raises(TooLargeError, match=rule):
+        call()
+
+
+def test_the_wheel_has_the_proofs() -> None:
+    text = (Path(__file__).parents[2] / "pyproject.toml").read_text()
+    kept = {"Cert": "checker/*.v", **{name: f"coq/{name}.v" for name in theorems._DRAWN["Pdai"]}}
+    assert all(f'"!/proofs_notes/{pattern}"' in text for pattern in kept.values())
+    for name, modules in theorems._DRAWN.items():
+        folder = library().parent / theorems._FOLDERS[name]
+        assert all((folder / f"{module}.v").exists() for module in modules)
