@@ -110,6 +110,11 @@ def _stated(
 ) -> Certificate:
     """The certificate of a sampler, whose table or samples are written as a theorem."""
     check_output(path)
+    if "certificate" not in _options_of(judge):
+        raise InputError(
+            f"theorem is {shown(str(path))}, but certify writes none for {KINDS[judge.__name__]}: "
+            "leave it out"
+        )
     with TemporaryDirectory() as folder:
         file = options.setdefault("certificate", Path(folder) / "table")
         certificate = judge(sampler, **options)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -220,6 +221,9 @@ def test_what_no_theorem_can_be_written_of(
     refused(large + "written; take a smaller instance, or --certificate", call, kind=TooLargeError)
     call = partial(pdai.certify, ["x", "y"], Paths(), theorem="x.v", regime="N")
     refused("a certificate file, or a theorem, needs regime E.*leave the file out", call)
+    one = SimpleNamespace(log_prob=lambda x: math.log(0.5))
+    call = partial(pdai.certify, one, law={"x": 1, "y": 4}, theorem="x.v")
+    refused("theorem is 'x.v', but certify writes none for an object that draws", call)
     call = partial(pdai.certify, ROWS.__getitem__, Paths, theorem="no/x.v")
     refused("cannot be written, as its folder does not exist", call)
 
