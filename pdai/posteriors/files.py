@@ -42,7 +42,8 @@ def write(answer: Answer, folder: Path, *, best: int, draws: int, seed: int) -> 
         replace_file(place / "posterior.json", (json.dumps(record, indent=1) + "\n").encode())
         if isinstance(answer, GraphAnswer):
             _write_graphs(answer, place, best)
-            draw_edges(answer.posterior.edges, answer.table.names, place / "edges.png")
+            about = [answer.facts[name] for name in ("data", "score", "prior")]
+            draw_edges(answer.posterior.edges, answer.table.names, about, place / "edges.png")
         replace_file(place / "posterior.html", _page(answer, best))
 
 

@@ -1,5 +1,6 @@
 """Panels that pictures and pages share: laws, curves of training, edges. Imports no JAX."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -122,18 +123,21 @@ def scale_tv(axis: Any) -> None:
     decimal(axis.yaxis)
 
 
-def draw_edges(edges: Floats, names: Sequence[str], path: Path) -> None:
+def draw_edges(edges: Floats, names: Sequence[str], about: Sequence[str], path: Path) -> None:
     """Writes the probability of each edge as a heat map; rows are the starts.
 
     Args:
         edges: the probabilities, shape (n, n).
         names: the n variables.
+        about: what the caption says, such as data, score and prior.
         path: the file; its ending is the format.
     """
     nodes = len(names)
     # Without pyplot, whose state is of the whole process.
-    figure = Figure(figsize=(2.5 + 0.45 * nodes, 2 + 0.42 * nodes), layout="constrained")
+    figure = Figure(figsize=(2.5 + 0.45 * nodes, 2.5 + 0.42 * nodes), layout="constrained")
     edge_panel(figure.add_subplot(), "probability of each edge", edges, names)
+    lines = [line for text in about for line in textwrap.wrap(text, 35 + 6 * nodes)]
+    figure.supxlabel("\n".join(lines), fontsize=7, parse_math=False)
     save_figure(figure, path, dpi=150)
 
 

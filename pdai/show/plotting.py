@@ -228,12 +228,15 @@ def _final_tv(report: Report) -> str:
 
 
 def _caption(run: Stored) -> str:
-    """Caption of a picture that stands alone: data, TV and steps."""
-    lines = [f"{name} {text}" for name, text in run.facts.items()]
+    """Caption of a picture that stands alone: problem, seeds, data, TV and steps."""
+    options = run.stored_options
+    lines = [str(options["task"]), *(f"{name} {text}" for name, text in run.facts.items())]
     if run.is_solved:
         lines.append(f"solved: {run.report.notes[0]}")
     else:
-        lines.append(f"TV {_final_tv(run.report)} after {run.stored_options['steps']:,} steps")
+        seeds = ", ".join(str(options["seed"] + k) for k in range(options["seeds"]))
+        lines.append(f"seed {seeds}")
+        lines.append(f"TV {_final_tv(run.report)} after {options['steps']:,} steps")
     return "\n".join(textwrap.wrap("; ".join(lines), 150))
 
 

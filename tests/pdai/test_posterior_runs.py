@@ -218,6 +218,8 @@ def test_a_picture_shows_edges_and_graphs_of_one_run(run: pdai.Run) -> None:
     caption = figure.get_supxlabel()
     assert "40 rows of 3 columns, a, b, c" in caption
     assert "score bge" in caption
+    assert "posterior; " in caption
+    assert "seed 0; " in caption
     assert "(float64) after 300 steps" in caption
     tv = run.report.learned[0].tv
     assert f"total variation to the target: {tv.mean:.3g} (float64)" in titles
