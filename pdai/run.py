@@ -85,7 +85,7 @@ class Run(InFolder):
 
     @cached_property
     def _saved(self) -> tuple[AbstractEnvironment[Any], TrainState, str]:
-        with self._arithmetic():
+        with self.arithmetic():
             return *load_trained(self.config), self.digest()
 
     def digest(self) -> str:
@@ -102,7 +102,7 @@ class Run(InFolder):
     @cached_property
     def setup(self) -> Setup:
         """The objects of the run."""
-        with self._arithmetic():
+        with self.arithmetic():
             return set_up(self.config, self._saved[0])
 
     @property
@@ -124,7 +124,7 @@ class Run(InFolder):
     def policy(self, seed: int | None = None) -> Policy:
         """The trained policy of a seed; by default of the run's first."""
         row = self._row(seed)
-        with self._arithmetic():
+        with self.arithmetic():
             policy: Policy = self.state.policy(row)
             return policy
 
@@ -144,7 +144,7 @@ class Run(InFolder):
         check_integer("sample", "count", count, 1, most=MAX_SAMPLES)
         check_seeds(seed, 1)
         row = self._row(of)
-        with self._arithmetic(), slow(f"drawing {count:,} samples"):
+        with self.arithmetic(), slow(f"drawing {count:,} samples"):
             environment, state, _ = self._saved
             if stands := unfinished(state, self.config.optimiser.steps):
                 print(f"the run {str(self.folder)!r} is at {stands}", file=sys.stderr)
@@ -174,7 +174,7 @@ class Run(InFolder):
         if trajectories is not None:
             if not len(trajectories):
                 return np.zeros(0)
-            with self._arithmetic():
+            with self.arithmetic():
                 policy = self.policy(of)
                 return log_probabilities(policy, self.environment, trajectories).log_p_f
         assert terminals is not None
@@ -247,11 +247,11 @@ class Run(InFolder):
         """
         folder = Path(out) if out else free_folder(self.folder)
         config = self.further(steps, out=folder, **options)
-        with self._arithmetic():
+        with self.arithmetic():
             setup, state = self.setup, self._saved[1]
             folder = create_run(config, state.policy(0), tables_digest(setup.environment))
         with removed_on_failure(folder):
-            with self._arithmetic():
+            with self.arithmetic():
                 fresh = setup.initial._replace(sampler=state.sampler)
                 save_checkpoint(folder, fresh, 0.0)
             resume(folder, display=display)
@@ -275,7 +275,8 @@ class Run(InFolder):
             )
         return steps - done
 
-    def _arithmetic(self) -> AbstractContextManager[None]:
+    def arithmetic(self) -> AbstractContextManager[None]:
+        """The arithmetic in which its policy and its set-up are used."""
         return arithmetic(self.config.run.precision)
 
     def _row(self, seed: int | None) -> int:

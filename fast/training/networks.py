@@ -53,8 +53,8 @@ class Networks(Method):
         draws = jax.random.uniform(key, (environment.horizon + 1, self.sampling.batch))
         key = jax.random.fold_in(key, 1)
         if self.devices == 1:
-            return self.of_draws(environment, state, draws, key=key)
-        shared = on_devices(partial(self.of_draws, key=key, axis=AXIS), self.devices)
+            return self.gradient_of_draws(environment, state, draws, key=key)
+        shared = on_devices(partial(self.gradient_of_draws, key=key, axis=AXIS), self.devices)
         return shared(environment, state, self._dealt(draws))
 
     def draw_batch(
@@ -95,7 +95,7 @@ class Networks(Method):
         both = jax.tree.map(lambda a, b: jnp.concatenate([a, b]), forward, backward)
         return Batch(both, None), buffer
 
-    def of_draws(
+    def gradient_of_draws(
         self,
         environment: AbstractEnvironment[Any],
         state: TrainState,

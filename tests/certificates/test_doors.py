@@ -36,12 +36,6 @@ SEVEN = {"law": "uniform", "support": SOLUTIONS}
 
 
 def test_weights_and_log_weights_are_a_law() -> None:
-    samples = Random(0).choices(["abc", "abd"], [3, 1], k=8_000)
-    made = pdai.certify(samples, weights={"abc": 3, "abd": 1, "abe": 0})
-    logs = {"abc": np.log(np.float64(3)) - 700, "abd": -700, "abe": -np.inf}
-    again = pdai.certify(iter(samples), log_weights=logs)
-    assert made.interval.low == again.interval.low == 0
-    assert made.interval.high == pytest.approx(again.interval.high) == pytest.approx(0.03, abs=0.03)
     assert from_logs({"a": 0, "b": -1}) == {"a": 1, "b": pytest.approx(np.exp(-1), rel=1e-15)}
     law = ListedLaw({"a": 0.1, "b": Fraction(1, 3)})
     assert (law.reward("a"), law.children(law.initial)) == (Fraction(0.1), ("a", "b"))
@@ -183,15 +177,6 @@ def test_a_fair_coin_at_every_variable_is_exposed() -> None:
     coins[(coins[:, :2] < 0).all(1), 2] = 3
     made = pdai.certify(coins, **SEVEN)
     assert 0.03 < made.interval.low < 3 / 28 < made.interval.high
-
-
-def test_samples_beside_weights_are_certified() -> None:
-    right = pdai.certify(drawn(20_000), law=FAIR)
-    assert (right.regime, right.interval.low) == ("S", 0)
-    assert right.interval.high < 0.05
-    wrong = pdai.certify(np.array(drawn(20_000, (0.5, 0.25, 0.25))), law=FAIR)
-    assert 0.2 < wrong.interval.low <= 0.25 <= wrong.interval.high < 0.3
-    assert "probability of 'a', 0.25 in the target" in wrong.report
 
 
 @pytest.mark.catches(

@@ -170,7 +170,7 @@ def test_the_weekend_is_as_long_as_it_says_and_its_labels_are_there() -> None:
 # Functions of `reference`, `fast` and `pdai` that are handed a whole configuration, as an argument
 # or by another object; the files that they stand in; and those that return one. The goals of the
 # review are 60, 25 and 30.
-CONFIGURATIONS = (59, 31, 15)
+CONFIGURATIONS = (57, 29, 15)
 
 
 def is_configuration(annotation: ast.expr | None) -> bool:

@@ -261,7 +261,7 @@ def test_the_losses_of_frozen_samplers_are_those_written_by_hand(rewarded: bool)
                 batch_loss = combined_loss(loss, frozen)
                 alone.append(loss_and_gradient(batch_loss, environment, sampler, batch, key))
                 method = Networks(config.changed(loss=loss), frozen)
-                of_draws = functools.partial(method.of_draws, key=key, axis=AXIS)
+                of_draws = functools.partial(method.gradient_of_draws, key=key, axis=AXIS)
                 state = TrainState(sampler, None, None, jnp.int32(0))
                 shared.append(on_devices(of_draws, 1)(environment, state, draws)[0])
             return alone, shared, slopes, (terms, other_terms), said

@@ -531,7 +531,7 @@ def test_a_batch_is_drawn_forwards_and_from_the_buffer_and_shared_by_devices(sma
     assert not np.array_equal(by_now, at_the_end)
     # A mesh of one device is the machine itself.
     alone = Networks(configure("lines", dynamics="markov", batch=12))
-    sharing = Compiled(on_devices(partial(alone.of_draws, key=KEY, axis=AXIS), 1))
+    sharing = Compiled(on_devices(partial(alone.gradient_of_draws, key=KEY, axis=AXIS), 1))
     shared, _ = sharing(environment, state(0), draws)
     sharing(environment, state(1), draws)
     assert sharing.traces == 1

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
 
 from fast.laws.exact_policy import exact_policy
-from fast.runs.frozen import arithmetic
 from pdai.run import Run
 from pdai.show.page.chart import embedded
 from pdai.show.page.elements import number_text, short, tag
@@ -49,7 +48,7 @@ def lift_of(run: Run | Solved) -> Lift:
     policy, enumeration = run.policy(), run.enumeration
     if not policy.is_summable or enumeration is None:
         raise TooLargeError("the states of this sampler are not enumerated, so none are drawn")
-    with arithmetic(run.config.run.precision):
+    with run.arithmetic():
         lifted, forward = exact_policy(policy, enumeration, MAX_DRAWN)
     states = (enumeration.dag.labels[x] for x in enumeration.dag.terminals)
     shares = map(float, normalize(enumeration.rewards))

@@ -29,7 +29,7 @@ def run_section(entry: Entry) -> Element:
         *_certificate(entry),
     ]
     if isinstance(entry.run, Run):
-        exact = exact_beside(entry.run.task, entry.run.config.factors.parts)
+        exact = exact_beside(entry.run.task, entry.options.get("parts", 1))
         parts += [] if exact is None else [tag("p", f"Exact instead: {exact}.", class_="note")]
     states = state_tables(entry)
     parts.append(tag("h3", "Where it is worst and best"))
