@@ -218,7 +218,7 @@ def test_a_picture_shows_edges_and_graphs_of_one_run(run: pdai.Run) -> None:
     caption = figure.get_supxlabel()
     assert "40 rows of 3 columns, a, b, c" in caption
     assert "score bge" in caption
-    assert "posterior; " in caption
+    assert caption.startswith("structure; ")
     assert "seed 0; " in caption
     assert "(float64) after 300 steps" in caption
     tv = run.report.learned[0].tv
