@@ -58,7 +58,7 @@ class Verify:
         with tempfile.TemporaryDirectory() as folder:
             ledger = Path(folder) / "ledger.json"
             # In a checkout, too, with the tests that take long.
-            # The extra `train` is named if it is not there.
+            # The extra is named if it is not there.
             import_module("pytest")
             command = [sys.executable, "-m", "pytest", "-q", "--no-header", "-m", ""]
             # Several processes, if the tool is installed: it is no dependency.

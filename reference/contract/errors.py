@@ -32,10 +32,10 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Options = TypeVar("Options")
 
-# Packages of the extra `train`, by the names that are imported.
-TRAIN = {
-    *("jax", "jaxlib", "equinox", "optax", "jaxtyping"),
-    *("sympy", "matplotlib", "pytest", "hypothesis"),
+# Packages of the extras, by the names that are imported.
+EXTRAS = {
+    **dict.fromkeys(("jax", "jaxlib", "equinox", "optax", "jaxtyping", "matplotlib"), "train"),
+    **dict.fromkeys(("sympy", "pytest", "hypothesis"), "verify"),
 }
 
 # The most names that a message lists beside the one that is near.
@@ -77,16 +77,16 @@ class TooLargeError(InputError):
 
 @contextmanager
 def naming_extras() -> Iterator[None]:
-    """Refuses with the name of the extra `train` where the body lacks a package of it."""
+    """Refuses with the name of the extra where the body lacks a package of it."""
     try:
         yield
     except ModuleNotFoundError as error:
         name = (error.name or "").partition(".")[0]
-        if name not in TRAIN:
+        if name not in EXTRAS:
             raise
         raise InputError(
             f"this needs {name}, which is not installed: in the clone, run "
-            "pip install -c constraints.txt -e '.[train]'"
+            f"pip install -c constraints.txt -e '.[{EXTRAS[name]}]'"
         ) from None
 
 

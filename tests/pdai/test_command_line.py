@@ -28,7 +28,7 @@ from pdai.cli import GREETING
 from pdai.commands.look import Check, Inspect
 from pdai.parsing import COMMANDS, load_command
 from reference import InputError
-from reference.contract.errors import TRAIN
+from reference.contract.errors import EXTRAS
 from tests.command_lines import ROOT, answer, command, environment, python, understand
 
 GREETED = re.findall(r"^  (pdai .*?)  ", GREETING, re.MULTILINE)
@@ -369,7 +369,7 @@ print("light")
     ("heavy", "lines"),
     [
         ("jax tyro numpy matplotlib", [""]),
-        (" ".join([*TRAIN, "fast.tasks"]), ["certify s.csv --law law.csv"]),
+        (" ".join([*EXTRAS, "fast.tasks"]), ["certify s.csv --law law.csv"]),
         ("jax", ["inspect reference.problems:Grid", "posterior my.csv --out answer"]),
         (
             "jax",
@@ -394,10 +394,13 @@ def test_what_needs_no_training_loads_none_of_its_packages(
 
 @pytest.mark.parametrize("ask", [("train", "lines"), ("verify", "--claim", "prop:lines")])
 def test_what_is_missing_is_named(ask: tuple[str, ...], tmp_path: Path) -> None:
-    missing = f"import sys; sys.modules.update(dict.fromkeys({TRAIN})); from pdai.cli import main"
+    missing = (
+        f"import sys; sys.modules.update(dict.fromkeys({[*EXTRAS]})); from pdai.cli import main"
+    )
     done = python("-c", f"{missing}; main({[*ask]})", cwd=tmp_path)
     assert done.returncode == 2
-    assert re.match(r"pdai: this needs \w+, which .* pip install .* -e '\.\[train\]'", done.stderr)
+    words = rf"pdai: this needs \w+, which .* pip install .* -e '\.\[{ask[0]}\]'"
+    assert re.match(words, done.stderr)
     assert done.stderr.count("\n") == 1
 
 
@@ -407,7 +410,7 @@ def test_what_is_missing_is_named_in_python(monkeypatch: pytest.MonkeyPatch) -> 
     # A module of another name is no part of an extra.
     with pytest.raises(ModuleNotFoundError, match=r"pdai\.front"):
         _ = pdai.train
-    monkeypatch.setattr("reference.contract.errors.TRAIN", {*TRAIN, "pdai"})
+    monkeypatch.setattr("reference.contract.errors.EXTRAS", {**EXTRAS, "pdai": "train"})
     with pytest.raises(InputError, match=r"this needs pdai.*pip install .* -e '\.\[train\]'"):
         _ = pdai.train
 
@@ -415,8 +418,10 @@ def test_what_is_missing_is_named_in_python(monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_extra_brings_what_is_named() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    names = {re.split(r"\W", line)[0] for line in extras["train"]}
-    assert names | {"jaxlib"} == TRAIN
-    assert "pdai[train,docs,experiments]" in extras["dev"]
+    named = {
+        re.split(r"\W", line)[0]: extra for extra in ("train", "verify") for line in extras[extra]
+    }
+    assert named | {"jaxlib": "train"} == {"pdai": "verify", **EXTRAS}
+    assert "pdai[verify,docs,experiments]" in extras["dev"]
     judge = {re.split(r"\W", line)[0] for line in project["dependencies"]}
     assert judge == {"numpy", "scipy", "python", "lazy", "tyro", "rich"}
