@@ -1,4 +1,4 @@
-"""One step's batch, its loss and the gradient: on one device, or shared by several."""
+"""A batch, its loss and the gradient (col:objectives): on one device, or shared by several."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -30,7 +30,7 @@ CLOSURES = {
 # Lines of each room: at most so many now, and the goal. Compiled sums over DAGs are 260 lines of
 # posterior; growth, and rates by one policy in all libraries, 170 of benchmarks.
 ROOMS = {
-    "reference": (2_940, 2_600),
+    "reference": (2_910, 2_600),
     "reference/contract": (1_700, 900),
     "reference/problems": (3_550, 3_300),
     "reference/posterior": (3_710, 3_200),
