@@ -352,7 +352,7 @@ def test_the_numbers_of_the_page() -> None:
 
 JUDGES = (certify_run, certify_policy, certify_samples, certify_object)
 # Given in Python alone, or to every kind of sampler by `certify` itself.
-IN_PYTHON, OF_TARGETS = {"mode_states", "drawn"}, {"problem", "law", "support"}
+IN_PYTHON, OF_TARGETS = {"mode_states", "drawn"}, {"problem", "law", "support", "theorem"}
 
 
 @pytest.mark.catches(
