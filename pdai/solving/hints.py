@@ -51,10 +51,10 @@ def hint_at_exact(task: Task, parts: int) -> None:
 
 def _command(task: Task) -> str:
     """The command or call that solves a task, with the options that differ from their defaults."""
-    # Another process cannot import such a problem.
-    here = (OBJECT, "__main__")
-    if isinstance(task, CustomTask) and task.problem.partition(":")[0] in here:
-        return "`pdai.solve` on this problem"
+    if isinstance(task, CustomTask):
+        # Another process cannot import an object of this one.
+        is_only_here = task.problem.partition(":")[0] in (OBJECT, "__main__")
+        return "`pdai.solve` on this problem" if is_only_here else f"`pdai solve {task.problem}`"
     words = ["pdai", "solve", task.name]
     for part in fields(task):
         value = getattr(task, part.name)

@@ -46,6 +46,7 @@ from tests.command_lines import ROOT, answer, python
 from tests.made_up_runs import tiny_run
 from tests.refusals import refused, refuses, whole
 
+FORK = "tests.pdai.test_solve:Fork"
 # Every task that can be listed, at a small size, by the options of the command line.
 SMALL = {
     "pho4": "--table {table}",
@@ -63,7 +64,7 @@ SMALL = {
     "graphs": "--instance marked",
     "structure": "--nodes 3",
     "variables": "--variables 5",
-    "custom": "--problem tests.pdai.test_solve:Fork",
+    "custom": f"--problem {FORK}",
 }
 MOST = Fraction(1, 10**12)
 
@@ -518,7 +519,7 @@ def test_a_solved_run_stands_beside_a_trained_one(tmp_path: Path) -> None:
         ("lines", {"length": 24, "target": "sparse"}, "lines --length 24 --target sparse`"),
         ("lines", {"target": "sparse", "peaks": (1, 3)}, "--peaks 1 3`"),
         ("grid", {"side": 2000}, None),
-        ("custom", {"problem": "tests.pdai.test_solve:Fork"}, "is exact within seconds, without"),
+        ("custom", {"problem": FORK}, f"`pdai solve {FORK}` is exact within seconds, without"),
         ("custom", {"problem": name_of(lambda: Fork())}, "`pdai.solve` on this problem is exact"),
         ("custom", {"problem": "tests.pdai.test_solve:Endless"}, None),
         ("custom", {"problem": "tests.pdai.test_solve:Cycle"}, None),
