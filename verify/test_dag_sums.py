@@ -170,15 +170,10 @@ def test_families_by_themselves_have_other_edges() -> None:
 
 @pytest.mark.control("dag-marginals")
 def test_what_follows_without_a_parent_in_the_last_layer_is_too_much() -> None:
-    class Free(DagSums):
-        """Takes for the descendants of a node all that may follow it."""
-
-        def after(self, placed: int, last: int) -> int:
-            """`H(U)` for `G(U, L)`."""
-            return self.above[placed]
-
     weights = random_weights(3, seed=1)
-    assert (
-        Free(weights).ancestors[0][0] > DagSums(weights).ancestors[0][0] == DagSums(weights).total
-    )
-    assert DagSums(weights).total == sum(weight for _, weight in weighted(weights))
+    sums, u = DagSums(weights), 1 << 0
+    # All that node 0 reaches may be any set with it, whose complement is U.
+    terms = [(x, sums.below[x] * sums.within[0][x]) for x in range(sums.full) if not x & u]
+    assert sum(term * sums.after(x | u, u) for x, term in terms) == sums.total
+    assert sum(term * sums.above[x | u] for x, term in terms) > sums.total
+    assert sums.total == sum(weight for _, weight in weighted(weights))

@@ -9,6 +9,7 @@ import tyro
 
 from pdai.commands.tables import Seldom, say, show, show_rows
 from reference.contract.errors import InputError, check_integer, check_seed, printable
+from reference.contract.files import check_output
 from reference.posterior.network_scores import Score
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class ExactPosterior:
         pdai posterior my.csv --forbid "site -> smoke" --require "gene -> site"
         pdai posterior my.csv --bins 3 --levels "stage=I,II,III,IV"
         pdai posterior my.csv --outcome y
+        pdai posterior my.csv --proof my.sums
     """
 
     data: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="TABLE")]
@@ -66,6 +68,10 @@ class ExactPosterior:
     out: Path | None = None
     """Write tables, graphs, picture and page to this folder, which must not exist yet."""
 
+    proof: Path | None = None
+    """Write weights, Z, edges and paths in integers to this file, which the verified program checks
+    with pdai-check FILE; up to 14 columns."""
+
     def run(self) -> None:
         """Prints the posterior, and writes the files.
 
@@ -81,6 +87,8 @@ class ExactPosterior:
             raise InputError(f"draws is {self.draws}, but there is no folder for them: add --out")
         if self.out is not None:
             check_free(self.out)
+        if self.proof is not None:
+            check_output(self.proof)
         said = Seldom()
         answer = posterior(
             self.data,
@@ -95,12 +103,19 @@ class ExactPosterior:
             prior=self.prior,
             progress=lambda share, word: said(f"{word}: {share:.0%} of the terms"),
         )
-        if self.paths and not isinstance(answer, GraphAnswer):
-            raise InputError("--paths is for graphs, and there is an outcome: leave one out")
+        for option in ("paths", "proof"):
+            if getattr(self, option) and not isinstance(answer, GraphAnswer):
+                raise InputError(
+                    f"--{option} is for graphs, and there is an outcome: leave one out"
+                )
         if isinstance(answer, GraphAnswer):
             answer.has_paths |= self.paths
         for remark in answer.remarks:
             print(printable(f"warning: {remark}"), file=sys.stderr)
+        if self.proof is not None and isinstance(answer, GraphAnswer):
+            from reference.posterior.dag_proof import write_dags
+
+            write_dags(self.proof, self.data.name, answer.posterior)
         if self.out is not None:
             from pdai.posteriors.files import write
 
@@ -115,6 +130,8 @@ class ExactPosterior:
         _show_columns("most probable", answer.best_columns(self.best), self.best)
         for sentence in answer.words():
             say(sentence)
+        if self.proof is not None:
+            say(f"proof: {self.proof}, which pdai-check computes again; scores are taken as given")
         if self.out is not None:
             say(f"folder: {self.out}")
 

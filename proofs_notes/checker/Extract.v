@@ -1,6 +1,6 @@
 (* Extraction to OCaml with Zarith's integers.  Every line below is trusted.                       *)
 From Coq Require Import ZArith ExtrOcamlBasic.
-From Cert Require Import Spec Trie Check Draw Samples Bare.
+From Cert Require Import Spec Trie Check Draw Samples Bare Dags.
 
 Extract Inductive positive => "Z.t"
   [ "(fun p -> Z.succ (Z.shift_left p 1))" "(fun p -> Z.shift_left p 1)" "Z.one" ]
@@ -19,4 +19,4 @@ Extract Inlined Constant Z.leb => "Z.leq".
 Extract Inlined Constant Z.div => "(fun a b -> if Z.equal b Z.zero then Z.zero else Z.fdiv a b)".
 Extract Inlined Constant Z.to_pos => "(fun z -> Z.max z Z.one)".
 
-Separate Extraction Check.check Samples.check Bare.check tabulate Draw.start feed.
+Separate Extraction Check.check Samples.check Bare.check Dags.check tabulate Draw.start feed.

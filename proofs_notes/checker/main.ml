@@ -1,4 +1,4 @@
-(* pdai-check: reads a certificate row by row, runs the extracted Check, Samples or Bare on it, prints the
+(* pdai-check: reads a certificate row by row, runs the extracted Check, Samples, Bare or Dags on it, prints the
    verdict and what was claimed, or draws from its table.  Exit status: 0 accepted, 1 refused, 2 not a
    certificate, or too few bits.
 
@@ -96,6 +96,24 @@ let text_of_bare name values (c : Bare.claim) =
 
 let text_of_value (weight, label) = "v " ^ Z.to_string weight ^ " | " ^ label
 let text_of_draw value = "x " ^ Z.to_string value
+
+(* The numbers of sums over graphs are long: hexadecimal, which is read in linear time.            *)
+let hexadecimal number = Z.format "%x" number
+
+let text_of_dags name nodes whole =
+  [
+    "pdai-dags 1";
+    "posterior " ^ name;
+    "nodes " ^ string_of_int nodes;
+    "Z " ^ hexadecimal whole;
+  ]
+
+let text_of_weights (weights, label) =
+  String.concat " " ("w" :: List.map hexadecimal weights) ^ " | " ^ label
+
+let text_of_marginals (pairs, label) =
+  let text (edge, path) = hexadecimal edge ^ " " ^ hexadecimal path in
+  String.concat " " ("m" :: List.map text pairs) ^ " | " ^ label
 
 (* Reading.                                                                                        *)
 
@@ -198,6 +216,31 @@ let bare lines =
           } )
   | _ -> malformed "expected the lines law, values, samples, scale, level, TV, trace, won"
 
+let hexadecimal_number text =
+  try Z.of_string ("0x" ^ text) with Invalid_argument _ -> malformed "%S is no hexadecimal" text
+
+let weights = function
+  | "w" :: numbers -> List.map hexadecimal_number numbers
+  | _ -> malformed "expected 'w WEIGHTS | NAME'"
+
+let marginals = function
+  | "m" :: numbers ->
+      let rec pairs read = function
+        | [] -> List.rev read
+        | edge :: path :: rest ->
+            pairs ((hexadecimal_number edge, hexadecimal_number path) :: read) rest
+        | [ _ ] -> malformed "an edge has no path"
+      in
+      pairs [] numbers
+  | _ -> malformed "expected 'm EDGE PATH ... | NAME'"
+
+let dags lines =
+  match List.map (String.split_on_char ' ') lines with
+  | [ _; "posterior" :: name; [ "nodes"; nodes ]; [ "Z"; whole ] ]
+    when String.length nodes < 3 && int_of_string_opt nodes <> None ->
+      (label (String.concat " " name), int_of_string nodes, hexadecimal_number whole)
+  | _ -> malformed "expected the lines posterior, nodes, Z"
+
 let head lines =
   match List.map (String.split_on_char ' ') lines with
   | [ [ "pdai-certificate"; "1" ]; "problem" :: problem; [ "nodes"; size ]; "arithmetic" :: arith;
@@ -294,6 +337,11 @@ let report_bare name values (c : Bare.claim) =
     (Z.to_string c.odds_num) (Z.to_string c.odds_den);
   print_endline "sampler: this is assumed, and cannot be checked"
 
+let report_dags name nodes =
+  Printf.printf "accepted\nposterior (as the file says): %s\nnodes = %d\n" name nodes;
+  print_endline "the sum of all weights, and those with each edge and each path, are as the file says;";
+  print_endline "the weights themselves, which come from scores, are taken as they are"
+
 (* With [draw], the rows of a table are kept and given to it instead of a report.                  *)
 let main ?draw channel =
   let kept = ref [] in
@@ -348,6 +396,25 @@ let main ?draw channel =
         let weights = weights values [] in
         print (fun () -> report_bare name values c)
           (verdict_of_bare c weights (next drawn text_of_draw Fun.id))
+    | "pdai-dags 1" as first ->
+        if Option.is_some draw then malformed "this certificate has no table to draw from";
+        let lines = first :: List.init 3 (fun _ -> next_line ()) in
+        let name, nodes, whole = dags lines in
+        List.iter2 same (text_of_dags name nodes whole) lines;
+        let rows read text_of =
+          List.init nodes (fun _ -> read_same (labelled read) text_of (next_line ()))
+        in
+        let weights, names = List.split (rows weights text_of_weights) in
+        let marginals, names' = List.split (rows marginals text_of_marginals) in
+        if names <> names' then malformed "the names of the nodes come in another order";
+        if List.length (List.sort_uniq compare names) < nodes then malformed "two nodes have one name";
+        if next_line () <> "end" then malformed "expected 'end'";
+        (match input_char channel with
+        | _ -> malformed "something follows 'end'"
+        | exception End_of_file -> ());
+        print (fun () -> report_dags name nodes)
+          (if Dags.check { weights; whole; marginals } then Accepted
+           else Refused "number of weights, Z, an edge or a path")
     | first ->
         let lines = first :: List.init 5 (fun _ -> next_line ()) in
         let problem, h = head lines in

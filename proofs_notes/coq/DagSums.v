@@ -30,8 +30,7 @@ by have := acyc v (rcons p v); rewrite rcons_path vp last_rcons -up => /(_ uv er
   case: p {vp up}.
 Qed.
 
-(* In each set of nodes one has no parent in the set, and one no child.
-  *)
+(* In each set of nodes one has no parent in the set, and one no child. *)
 Lemma first_member f S : is_dag f -> S != set0 -> exists2 v, v \in S & f v \subset ~: S.
 Proof.
 move/is_dagP => acyc /set0Pn[v]; elim/(@topological_ind (Dag acyc)): v => v IH vS.
@@ -62,8 +61,7 @@ rewrite rcons_path last_rcons => /andP[vq qy] xy; apply: (inS (last v q)); first
 by apply/connectP; exists q.
 Qed.
 
-(* f with no parents for the nodes of S.
-  *)
+(* f with no parents for the nodes of S. *)
 Definition without S f : parents := [ffun v => if v \in S then set0 else f v].
 
 Lemma without_dag S f : is_dag f -> is_dag (without S f).
@@ -74,8 +72,7 @@ Qed.
 End Choices.
 
 
-(* Inclusion and exclusion.
-  *)
+(* Inclusion and exclusion. *)
 Section Sieve.
 Variables (R : ringType) (V I : finType).
 
@@ -94,8 +91,7 @@ rewrite -big_split big1 //= => S /andP[_ vS].
 by rewrite cardsU1 vS exprS mulN1r addNr.
 Qed.
 
-(* The sum over those i for which K i is empty, if K i is always a part of B.
-  *)
+(* The sum over those i for which K i is empty, if K i is always a part of B. *)
 Lemma sieve (C : pred I) (K : I -> {set V}) (B : {set V}) (F : I -> R) :
   (forall i, C i -> K i \subset B) ->
   \sum_(i | C i && (K i == set0)) F i =
@@ -116,8 +112,7 @@ Implicit Types (f g : parents V) (S T U L X : {set V}) (u v : V).
 
 Definition W v U : R := \sum_(P : {set V} | P \subset U) w v P.
 
-(* Rows of T are any sets in Q, the others are those of g.
-  *)
+(* Rows of T are any sets in Q, the others are those of g. *)
 Lemma split_rows (C D : pred (parents V)) X T (Q : pred {set V}) :
   (forall f, C f = D (without T f) && [forall v in T, Q (f v)]) ->
   (forall g, D g -> [forall v in T, g v == set0]) -> T \subset X ->
@@ -144,8 +139,7 @@ Qed.
 
 (* The sum over the graphs on S, and over what may follow U: parents of the nodes outside of U, so
    that the edges among these close no cycle.  [after U L] wants a parent in L for each node
-   outside of U all of whose parents lie in U.
-     *)
+   outside of U all of whose parents lie in U. *)
 Definition below S :=
   \sum_(f | is_dag f && [forall v, f v \subset if v \in S then S else set0]) \prod_(v in S) w v (f
     v).
@@ -213,8 +207,7 @@ split; last by apply/forall_inP => v _; rewrite ffunE.
 by apply: is_dag_first => S /set0Pn[v vS]; exists v; rewrite // ffunE sub0set.
 Qed.
 
-(* The recursion over first nodes.
-  *)
+(* The recursion over first nodes. *)
 Theorem above_sum U : U != setT ->
   above U = \sum_(T : {set V} | (T \subset ~: U) && (T != set0))
                (-1) ^+ #|T|.+1 * (\prod_(v in T) W v U * above (U :|: T)).
@@ -229,8 +222,7 @@ rewrite addr_eq0 => /eqP->; rewrite -sumrN; apply: eq_bigr => T _.
 by rewrite exprS mulN1r mulNr.
 Qed.
 
-(* The next layer is T: the nodes outside of U all of whose parents lie in U.
-  *)
+(* The next layer is T: the nodes outside of U all of whose parents lie in U. *)
 Definition layer U f := [set v in ~: U | f v \subset U].
 Lemma layers (Q : pred {set V}) U : U != setT ->
   \sum_(f | follows U f && [forall v in layer U f, Q (f v)]) \prod_(v in ~: U) w v (f v) =
@@ -290,8 +282,7 @@ move=> V0; rewrite /above (eq_bigl (fun f =>
 by move=> f; rewrite andbC; case: forall_inP => // -[].
 Qed.
 
-(* The recursion over last nodes.
-  *)
+(* The recursion over last nodes. *)
 Lemma last_rows S T : T \subset S ->
   \sum_(f | is_dag f && [forall v, f v \subset if v \in S then S else set0] &&
             (T \subset [set v in S | [forall u, v \notin f u]])) \prod_(v in S) w v (f v) =
@@ -370,8 +361,7 @@ by case: is_dag => //=; apply/forallP => v; rewrite inE subsetT.
 Qed.
 
 (* Each graph is cut once, between the layer with v and those before it: the sum is linear in the
-   row of v.
-     *)
+   row of v. *)
 Lemma cut v :
   \sum_(f | is_dag f) \prod_x w x (f x) =
   \sum_(U : {set V} | v \notin U) \sum_(T : {set V} | (T \subset ~: U) && (v \in T))
@@ -416,8 +406,7 @@ apply: eq_bigl => T; case vT: (v \in T); rewrite ?andbF // !andbT.
 by rewrite andbC; case: eqP vT => // ->; rewrite inE.
 Qed.
 
-(* What u reaches, itself included: those with a parent in the set.
-  *)
+(* What u reaches, itself included: those with a parent in the set. *)
 Variable u : V.
 Definition reached_set (D : {set V}) f :=
   [forall x, (x \in D) == (x == u) || ~~ [disjoint f x & D]].
@@ -537,8 +526,7 @@ have := implyP (meet x); rewrite !inE negb_or negbK xu xD sub => /(_ isT)/pred0P
 by move=> /andP[/= yx /set1P yu]; have := pred0P dis u; rewrite /= -{1}yu yx uD.
 Qed.
 
-(* The sum over the graphs with a path from u to v.
-  *)
+(* The sum over the graphs with a path from u to v. *)
 Theorem paths v :
   \sum_(f | is_dag f && connect (arc f) u v) \prod_x w x (f x) =
   \sum_(D : {set V} | (u \in D) && (v \in D))
@@ -554,8 +542,7 @@ by rewrite -E inE in vD.
 Qed.
 End Sums.
 
-(* The sum over the graphs in which the parents of v belong to a family F of sets.
-  *)
+(* The sum over the graphs in which the parents of v belong to a family F of sets. *)
 Section Families.
 Variables (V : finType) (R : comRingType) (w : V -> {set V} -> R) (v : V).
 Implicit Types (f : parents V) (U T P : {set V}).
@@ -587,8 +574,7 @@ rewrite (big_setD1 v) //= -[RHS]mulrA; congr (_ * _); rewrite -mulrA mulrC; cong
 apply: eq_bigr => t; rewrite !inE => /andP[tv _]; apply: eq_bigr => P _; exact: off.
 Qed.
 
-(* An edge from u to v is a family of sets, those with u.
-  *)
+(* An edge from u to v is a family of sets, those with u. *)
 Theorem edges u :
   \sum_(f | is_dag f && (u \in f v)) \prod_x w x (f x) =
   \sum_(U : {set V} | v \notin U) derivative U * (W w v U - W w v (U :\ u)).
@@ -598,8 +584,7 @@ apply/eqP; rewrite eq_sym subr_eq /W (bigID (fun P : {set V} => u \in P)) /=; ap
 by congr (_ + _); apply: eq_bigl => P; rewrite subsetD1.
 Qed.
 
-(* The sum over the graphs with a path from v to u: v and all that it reaches come after U.
-  *)
+(* The sum over the graphs with a path from v to u: v and all that it reaches come after U. *)
 Lemma derivative_after U : v \notin U -> derivative U = below w U * after w (v |: U) [set v].
 Proof.
 move=> vU; rewrite /derivative after_sum; congr (_ * _).

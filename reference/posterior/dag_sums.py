@@ -75,21 +75,36 @@ class DagSums:
         """The sum of `w(G)` over all DAGs."""
         return int(self.below[self.full])
 
-    @cached_property
+    @property
     def edges(self) -> list[Integers]:
-        """The sums of `w(G)` over the DAGs with an edge; rows are the starts of edges.
+        """The sums of `w(G)` over the DAGs with an edge; rows are the starts of edges."""
+        return self._marginals[0]
+
+    @property
+    def ancestors(self) -> list[Integers]:
+        """The sums over the DAGs with a path from u, the row, to v; over all if `u = v`."""
+        return self._marginals[1]
+
+    @cached_property
+    def _marginals(self) -> tuple[list[Integers], list[Integers]]:
+        """The sums over the DAGs with an edge, and with a path; rows are the starts.
 
         The total is linear in `w_v`, so that the sum over DAGs with `Pa_v` in a family of sets is
         `sum over U of D_v(U)` times the sum of `w_v` over the sets of the family that lie in U. For
-        the sets with the member u, that is `W_v(U) - W_v(U - u)`.
+        the sets with the member u, that is `W_v(U) - W_v(U - u)`. The graphs in which U is all that
+        v does not reach have the sum `D_v(U) W_v(U)`: a path leads from v to all nodes outside.
         """
         edges = [[0] * self.nodes for _ in range(self.nodes)]
+        paths = [[0] * self.nodes for _ in range(self.nodes)]
         for placed in range(self.full):
+            others = self._others(placed)
             for v, derivative in self._derivatives(placed):
                 here = self.within[v][placed]
                 for u in _members(placed):
                     edges[u][v] += derivative * (here - self.within[v][placed ^ 1 << u])
-        return edges
+                for u in others:
+                    paths[v][u] += derivative * here
+        return edges, paths
 
     def _derivatives(self, placed: int) -> list[tuple[int, int]]:
         """`D_v(U)`, the derivative of the total in `W_v(U)`, for each node v outside of U.
@@ -126,25 +141,6 @@ class DagSums:
         for v in self._others(placed):
             places += [place | 1 << v for place in places]
         return [sums[place] for place in places]
-
-    @cached_property
-    def ancestors(self) -> list[Integers]:
-        """The sums of `w(G)` over the DAGs with a path from u to v (row u); `u = v` has all DAGs.
-
-        Let D be the nodes that u reaches, u included. The nodes outside of D form a DAG, and u has
-        its parents there. Each other node of D without a parent in the rest of D has the parent u:
-        `A(V - D) W_u(V - D) G(V - D + u, {u})`. Over all u and D: `n 3^(n-1)` terms.
-        """
-        paths = [[0] * self.nodes for _ in range(self.nodes)]
-        for u, row in enumerate(paths):
-            for outside in range(self.full):
-                if outside >> u & 1:
-                    continue
-                term = self.below[outside] * self.within[u][outside]
-                term *= self.after(outside | 1 << u, 1 << u)
-                for v in self._others(outside):
-                    row[v] += term
-        return paths
 
     def draw(self, rng: Random) -> tuple[int, ...]:
         """The parents of each node of a DAG, with probability `w(G)` over the total, exactly.

@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
-from reference.contract.errors import InputError, check_list, shown
+from reference.contract.errors import InputError, TooLargeError, check_list, shown
 from reference.posterior.best_graphs import best_graphs
 from reference.posterior.columns import Floats, Table, column_names
 from reference.posterior.dag_floats import DagFloats, Progress
@@ -17,6 +17,7 @@ from reference.posterior.dag_limits import (
     check_max_parents,
     check_summable,
     possible_families,
+    shown_terms,
 )
 from reference.posterior.dag_sums import DagSums
 from reference.posterior.network_scores import ChosenScore, table_scores
@@ -32,6 +33,8 @@ from reference.problems.closed_form import Enclosure, check_count, seeded
 
 # Up to here integers answer within a second.
 MOST_INTEGERS = 10
+# The same within minutes, for a proof.
+MOST_PROVED = 14
 # An edge by the names of its ends, or as the text "a -> b".
 NamedEdge = str | tuple[str, str]
 
@@ -170,6 +173,19 @@ class GraphPosterior:
         if self.is_exact:
             return Enclosure.log_of(Fraction(self._sums.total, 2 ** sum(self._integers[1])))
         return self._floats.log_total()
+
+    @property
+    def integers(self) -> DagSums:
+        """The sums in integers, up to 14 variables.
+
+        Raises TooLargeError beyond, and if they do not fit into memory.
+        """
+        if self.nodes > MOST_PROVED:
+            raise TooLargeError(
+                f"GraphPosterior: {self.nodes} variables have {shown_terms(self.nodes)}, and a "
+                f"proof needs all in integers: at most {MOST_PROVED} are taken, so leave out others"
+            )
+        return self._sums
 
     @property
     def error(self) -> float:

@@ -75,6 +75,14 @@ MUTANTS: dict[str, tuple[str, str, str]] = {
     "the weight of an event": ("bare", "then Z.add sum w else sum", "then sum else sum"),
     "counts of the draws so far": ("bare", "| Some k -> Z.add k ((fun p -> p) Z.one)",
                                    "| Some k -> k"),
+    "the sum over graphs": ("dags", "if Z.equal z c.whole", "if true"),
+    "an edge": ("dags", "if Z.equal (fst p) (fst q)", "if true"),
+    "a path": ("dags", "then Z.equal (snd p) (snd q)", "then true"),
+    "signs of the sum": ("dags", "minus (fold zero minus times a ws0)",
+                         "(fun x y -> minus x (minus zero y)) (fold zero minus times a ws0)"),
+    "sums over subsets": ("dags", "Node (a0, (zip plus a0 (subsets plus b)))",
+                          "Node (a0, (subsets plus b))"),
+    "nodes without a row": ("dags", "trees (length c.weights) c.weights", "trees O []"),
 }  # fmt: skip
 
 # The draws of these are others.
@@ -95,7 +103,7 @@ def build(folder: Path, module: str = "", old: str = "", new: str = "") -> Path:
 
     A mutant is compiled to bytecode, which takes a quarter of the time.
     """
-    extracted = ("spec", "trie", "check", "draw", "samples", "bare")
+    extracted = ("spec", "trie", "check", "draw", "samples", "bare", "datatypes", "dags")
     files = [*(CHECKER / "extracted" / f"{name}.ml" for name in extracted)]
     for file in (*files, CHECKER / "main.ml"):
         source = file.read_text()

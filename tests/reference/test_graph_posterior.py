@@ -242,6 +242,8 @@ LARGEST = pytest.param(10, "strong", marks=pytest.mark.long)
         *product(range(2, 9), ("weak", "strong", "independent")),
         (10, "independent"),
         (11, "weak"),
+        (12, "weak"),
+        *(pytest.param(nodes, "weak", marks=pytest.mark.long) for nodes in (13, 14)),
         LARGEST,
     ],
 )
