@@ -38,7 +38,7 @@ In the order of the paper::
                 h_transform                                          h-transform
     metrics     normalize, total_variation, kl_divergence
                 fcs, fcs_estimate, Estimate, uniform_batches         eq:fcsa
-    combining   Sampler, check_clients, product_rewards
+    combining   LiftedSampler, check_clients, product_rewards
                 aggregated_residuals                                 prop:apx:dist
                 streaming_residuals                                  prop:apx:sm
 

@@ -5,7 +5,7 @@ from .balance import log_tb_residuals as log_tb_residuals
 from .balance import subtb_residuals as subtb_residuals
 from .balance import tb_residuals as tb_residuals
 from .bounds import longest_path as longest_path
-from .combination import Sampler as Sampler
+from .combination import LiftedSampler as LiftedSampler
 from .combination import aggregated_residuals as aggregated_residuals
 from .combination import check_clients as check_clients
 from .combination import product_rewards as product_rewards

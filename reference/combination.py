@@ -20,7 +20,7 @@ from reference.policies import BackwardKernel, ForwardPolicy
 
 
 @dataclass(frozen=True, eq=False)
-class Sampler(Generic[T]):
+class LiftedSampler(Generic[T]):
     """A path-dependent sampler: a lift, and the two policies on it.
 
     Attributes:
@@ -39,7 +39,8 @@ class Sampler(Generic[T]):
         for name, policy in (("forward", self.forward), ("backward", self.backward)):
             if policy.dag is not self.lifted.dag:
                 raise InputError(
-                    f"Sampler: the {name} policy does not live on this lift: build it on lifted.dag"
+                    f"LiftedSampler: the {name} policy does not live on this lift: build it on "
+                    "lifted.dag"
                 )
 
     def along(self, trajectory: Trajectory) -> tuple[T, T]:
@@ -82,7 +83,7 @@ def product_rewards(field: Field[T], factors: Sequence[Sequence[T | int]]) -> tu
 
 
 @checked
-def check_clients(clients: Sequence[Sampler[T]]) -> None:
+def check_clients(clients: Sequence[LiftedSampler[T]]) -> None:
     """Checks the hypotheses of both conditions on the combined samplers.
 
     A client with `p_B(tau|x) = 0` makes the conditions say `0 = 0` about `tau`, and a wrong law
@@ -103,7 +104,7 @@ def check_clients(clients: Sequence[Sampler[T]]) -> None:
 
 @checked
 def aggregated_residuals(
-    combined: Sampler[T], clients: Sequence[Sampler[T]]
+    combined: LiftedSampler[T], clients: Sequence[LiftedSampler[T]]
 ) -> Iterator[tuple[Trajectory, Trajectory, T]]:
     """Aggregating balance (eq:apx:dist), for every pair of complete base trajectories.
 
@@ -130,7 +131,7 @@ def aggregated_residuals(
 
 @checked
 def streaming_residuals(
-    current: Sampler[T], previous: Sampler[T], rewards: Rewards[T]
+    current: LiftedSampler[T], previous: LiftedSampler[T], rewards: Rewards[T]
 ) -> Iterator[tuple[Trajectory, Trajectory, T]]:
     """Streaming balance (eq:apx:sm), for every pair of complete base trajectories.
 
@@ -161,7 +162,7 @@ def _product(field: Field[T], values: Iterable[T]) -> T:
     return reduce(mul, values, field.one)
 
 
-def _check_base(clients: Sequence[Sampler[T]], *combined: Sampler[T]) -> None:
+def _check_base(clients: Sequence[LiftedSampler[T]], *combined: LiftedSampler[T]) -> None:
     if not len(clients):
         raise InputError("no client given, so there is nothing to combine")
     samplers = [*combined, *clients]

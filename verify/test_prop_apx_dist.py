@@ -11,7 +11,7 @@ import pytest
 
 from reference.bounds import combined_tv_bound, tv_bound, tv_within
 from reference.combination import (
-    Sampler,
+    LiftedSampler,
     aggregated_residuals,
     check_clients,
     product_rewards,
@@ -49,14 +49,16 @@ def some_backward(lifted: LiftedDAG[Any], rng: random.Random) -> BackwardKernel[
     return policy if dag is lifted.dag else policy.on(lifted)
 
 
-def balanced(lifted: LiftedDAG[Any], rewards: Rewards, rng: random.Random) -> Sampler[Fraction]:
+def balanced(
+    lifted: LiftedDAG[Any], rewards: Rewards, rng: random.Random
+) -> LiftedSampler[Fraction]:
     backward = some_backward(lifted, rng)
-    return Sampler(lifted, forward_from_backward(backward, rewards)[0], backward)
+    return LiftedSampler(lifted, forward_from_backward(backward, rewards)[0], backward)
 
 
-def unbalanced(lifted: LiftedDAG[Any], rng: random.Random) -> Sampler[Fraction]:
+def unbalanced(lifted: LiftedDAG[Any], rng: random.Random) -> LiftedSampler[Fraction]:
     forward = Draw(lifted, (), rng).forward(lifted.dag)
-    return Sampler(lifted, forward, some_backward(lifted, rng))
+    return LiftedSampler(lifted, forward, some_backward(lifted, rng))
 
 
 def of_ends(base: PointedDAG[Any], values: Rewards) -> Ratios:
@@ -70,17 +72,17 @@ def multiplied(factors: Iterable[Ratios]) -> Ratios:
     return {tau: math.prod((f[tau] for f in rest), start=value) for tau, value in first.items()}
 
 
-def backward(sampler: Sampler[Fraction]) -> Ratios:
+def backward(sampler: LiftedSampler[Fraction]) -> Ratios:
     """`p_B(tau|x)` on the trajectories of the base."""
     return {tau: sampler.along(tau)[1] for tau in sampler.lifted.base.trajectories()}
 
 
-def ratios(sampler: Sampler[Fraction]) -> Ratios:
+def ratios(sampler: LiftedSampler[Fraction]) -> Ratios:
     """`p_F(tau) / p_B(tau|x)` on the trajectories of the base."""
     return {tau: sampler.along(tau)[0] / p_b for tau, p_b in backward(sampler).items()}
 
 
-def distance(sampler: Sampler[Fraction], rewards: Rewards) -> Fraction:
+def distance(sampler: LiftedSampler[Fraction], rewards: Rewards) -> Fraction:
     """TV of `p_F` and `mu(tau) = R(x) p_B(tau|x) / sum of R` on the trajectories of the base."""
     pi, p_b = of_ends(sampler.lifted.base, normalize(rewards)), backward(sampler)
     return total_variation(
@@ -90,7 +92,7 @@ def distance(sampler: Sampler[Fraction], rewards: Rewards) -> Fraction:
 
 def check_identity(
     residuals: Iterable[tuple[Trajectory, Trajectory, Fraction]],
-    combined: Sampler[Fraction],
+    combined: LiftedSampler[Fraction],
     wanted: Ratios,
     denominators: Ratios,
 ) -> None:
@@ -162,9 +164,9 @@ def pairs_of_lifts() -> Iterator[tuple[LiftedDAG[Any], LiftedDAG[Any]]]:
         yield from product(list(lifts(dag)), repeat=2)
 
 
-def on_fork(p_f: Rewards, p_b: Rewards = (Fraction(1), Fraction(1))) -> Sampler[Fraction]:
+def on_fork(p_f: Rewards, p_b: Rewards = (Fraction(1), Fraction(1))) -> LiftedSampler[Fraction]:
     lifted = lift(FORK, Forgetful())
-    return Sampler(
+    return LiftedSampler(
         lifted,
         ForwardPolicy(lifted.dag, RATIONAL, normalize(p_f)),
         BackwardPolicy(lifted.dag, RATIONAL, p_b),
@@ -280,7 +282,7 @@ def test_factors_whose_product_vanishes_leave_no_target_and_no_condition() -> No
 
 
 def printed_residuals(
-    combined: Sampler[Fraction], clients: Sequence[Sampler[Fraction]]
+    combined: LiftedSampler[Fraction], clients: Sequence[LiftedSampler[Fraction]]
 ) -> Iterator[tuple[bool, Fraction]]:
     """Eq:apx:dist as printed times its denominators, and whether both trajectories end in x."""
     base = combined.lifted.base
@@ -320,7 +322,7 @@ def test_a_client_or_a_step_with_a_zero_of_p_b_lets_a_wrong_law_pass() -> None:
     without = BackwardPolicy.from_weights(
         lifted.dag, RATIONAL, [int(e != b_to_c) for e in range(len(dag.edges))]
     )
-    client = Sampler(lifted, forward_from_backward(without, pair(1, 1))[0], without)
+    client = LiftedSampler(lifted, forward_from_backward(without, pair(1, 1))[0], without)
     # The trajectory through the excluded edge appears in no constraint (0 = 0): its law is free.
     uniform = BackwardPolicy.uniform(lifted.dag, RATIONAL)
     p_f = forward_from_law(
@@ -328,7 +330,7 @@ def test_a_client_or_a_step_with_a_zero_of_p_b_lets_a_wrong_law_pass() -> None:
         lambda tau: uniform.along(tau) * (7 if b_to_c in tau else 1) / 5,
     )
     assert by_label(p_f) == {"x": Fraction(4, 5), "y": Fraction(1, 5)}
-    combined = Sampler(lifted, p_f, uniform)
+    combined = LiftedSampler(lifted, p_f, uniform)
     assert all(r == 0 for *_, r in aggregated_residuals(combined, [client]))
     assert all(r == 0 for *_, r in streaming_residuals(combined, client, pair(1, 1)))
     assert marginal(client.forward) == (Fraction(1, 2), Fraction(1, 2))
@@ -359,7 +361,7 @@ def test_a_step_with_another_reward_is_not_balanced_and_spoils_all_later_ones() 
         second = third
 
 
-def error(sampler: Sampler[Fraction], expected: Ratios) -> Fraction:
+def error(sampler: LiftedSampler[Fraction], expected: Ratios) -> Fraction:
     """`rho = exp(Delta)`: the oscillation of `p_F / p_B` relative to what it should be."""
     values = [r / expected[tau] for tau, r in ratios(sampler).items()]
     return max(values) / min(values)

@@ -118,7 +118,7 @@ CASES: list[tuple[Callable[..., Any], Arguments]] = [
     (reference.optimal_log_z, floats),
     (reference.markov_projection, lifted | {"forward": (L_F, [*POLICY, P_F])}),
     (reference.h_transform, lifted | {"backward": (P_B, [*POLICY, *BACK[:2]])}),
-    (reference.Sampler, lifted | {"forward": (L_F, [*POLICY, P_F]),
+    (reference.LiftedSampler, lifted | {"forward": (L_F, [*POLICY, P_F]),
                                   "backward": (L_B, [*POLICY, P_B])}),
     (reference.lift, {"base": (DIAMOND, DAG), "dynamics": (History(), [None, {}, History])}
      | integers(max_nodes=10)),

@@ -37,7 +37,7 @@ from verify.lib.scopes import all_small_lifts
 
 def named_in_the_table(docstring: str) -> list[str]:
     """The second column of the table of names."""
-    rows = docstring.partition("order of the paper:\n")[2].partition("\nBeside")[0].splitlines()
+    rows = docstring.partition("order of the paper::\n")[2].partition("\nBeside")[0].splitlines()
     columns = [re.split("  +", row[16:])[0] for row in rows]
     return [name for column in columns for name in re.findall(r"\w+", column)]
 

@@ -13,7 +13,7 @@ from reference import (
     Forgetful,
     ForwardPolicy,
     InputError,
-    Sampler,
+    LiftedSampler,
     check_clients,
     enumerate_dag,
     enumerate_rewards,
@@ -87,10 +87,12 @@ def test_a_client_may_avoid_a_trajectory_forwards_but_not_backwards() -> None:
     without = [int(edge != through) for edge in range(len(DIAMOND.edges))]
     blind = BackwardPolicy.from_weights(lifted.dag, RATIONAL, without)
     with pytest.raises(InputError, match=r"client number 1 has p_B\(tau\|x\) = 0 on .*'a', 'c'"):
-        check_clients([Sampler(lifted, forward, backward), Sampler(lifted, forward, blind)])
+        check_clients(
+            [LiftedSampler(lifted, forward, backward), LiftedSampler(lifted, forward, blind)]
+        )
     zero = [0, *[1] * (len(DIAMOND.edges) - 1)]
     avoiding = ForwardPolicy.from_weights(lifted.dag, RATIONAL, zero)
-    check_clients([Sampler(lifted, avoiding, backward)])
+    check_clients([LiftedSampler(lifted, avoiding, backward)])
 
 
 class Coins:

@@ -21,7 +21,7 @@ from reference import (
     ForwardPolicy,
     History,
     InputError,
-    Sampler,
+    LiftedSampler,
     Symbolic,
     TooLargeError,
     aggregated_residuals,
@@ -144,11 +144,11 @@ NO_REWARDS = [
 ]
 
 
-def sampler(dag: Any) -> Sampler[Fraction]:
+def sampler(dag: Any) -> LiftedSampler[Fraction]:
     """A uniform one over that base."""
     lifted = lift(dag, History())
     kinds = (ForwardPolicy, BackwardPolicy)
-    return Sampler(lifted, *(kind.uniform(lifted.dag, RATIONAL) for kind in kinds))
+    return LiftedSampler(lifted, *(kind.uniform(lifted.dag, RATIONAL) for kind in kinds))
 
 
 def compared(start: str, end: str, actions: Any = LINE_ACTIONS) -> object:

@@ -18,7 +18,7 @@ from fast.policies.policy import Policy
 from fast.sampling.actions import Exploration
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import Cached, Trajectories, uniforms
-from reference import RATIONAL, BackwardPolicy, Sampler, Trajectory, marginal
+from reference import RATIONAL, BackwardPolicy, LiftedSampler, Trajectory, marginal
 from reference.dag import PointedDAG
 from verify.crosscheck.instances import Instance, make_instance, random_policy
 
@@ -77,7 +77,7 @@ class Exact(NamedTuple):
 
     instance: Instance
     policy: Policy
-    sampler: Sampler[Fraction]
+    sampler: LiftedSampler[Fraction]
     p_t: tuple[Fraction, ...]
 
 
@@ -88,5 +88,5 @@ def make_exact(name: str, seed: int = 0, **options: Any) -> Exact:
     policy = random_policy(instance.environment, seed, **options)
     lifted, forward = exact_policy(policy, instance.enumeration, 100_000)
     backward = BackwardPolicy.uniform(instance.enumeration.dag, RATIONAL).on(lifted)
-    sampler = Sampler(lifted, forward, backward)
+    sampler = LiftedSampler(lifted, forward, backward)
     return Exact(instance, policy, sampler, tuple(marginal(forward)))

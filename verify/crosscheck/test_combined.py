@@ -25,8 +25,13 @@ from fast.training.networks import Networks
 from fast.training.state import TrainState
 from fast.training.step import AXIS, Batch, loss_and_gradient, on_devices
 from pdai.distributed.certificates import oscillations, path_ratios
-from reference import Sampler as ExactSampler
-from reference import aggregated_residuals, check_clients, enumerate_rewards, streaming_residuals
+from reference import (
+    LiftedSampler,
+    aggregated_residuals,
+    check_clients,
+    enumerate_rewards,
+    streaming_residuals,
+)
 from reference.bounds import residual_spread
 from reference.problems import split
 from verify.crosscheck import by_hand
@@ -46,7 +51,7 @@ class Case(NamedTuple):
 
     instance: Instance
     policies: list[Policy]
-    exact: list[ExactSampler[Fraction]]
+    exact: list[LiftedSampler[Fraction]]
     edges: list[tuple[int, ...]]
     ratios: list[Any]
     ends: Any
@@ -69,7 +74,7 @@ def case(name: str) -> Case:
     return Case(instance, policies, exact, [edges[i] for i in nearest], ratios, ends)
 
 
-def _log_ratio(sampler: ExactSampler[Fraction], edges: tuple[int, ...]) -> float:
+def _log_ratio(sampler: LiftedSampler[Fraction], edges: tuple[int, ...]) -> float:
     p_f, p_b = sampler.along(edges)
     return math.log(p_f / p_b)
 
