@@ -53,6 +53,9 @@ class OptimiserOptions:
     """The learning rate of the policy."""
     table_learning_rate: float = 1e-2
     """Adam's learning rate for tables by state (--table-rows)."""
+    clip: float = 1.0
+    """A longer gradient is scaled down to this norm; 0 for never. Without exploration and at small
+    learning rates, far modes are met sooner with 0."""
     schedule: Literal["cosine", "constant"] = "cosine"
     """Learning rate over the steps: down to zero along a cosine, or constant."""
 
@@ -62,9 +65,10 @@ class OptimiserOptions:
         for name in ("learning_rate", "table_learning_rate"):
             rate = getattr(self, name)
             require(self, name, 0 < rate < float("inf"), "be positive and finite")
+        require(self, "clip", 0 <= self.clip < float("inf"), "be at least 0, and finite")
 
     def for_network(self, steps: Any = None) -> "optax.GradientTransformation":
-        """The rule, after the gradient is clipped to norm 1; `steps` as of `make`."""
+        """The rule, after the gradient is clipped; `steps` as of `make`."""
         import optax
 
         rate, decay = self._schedule(self.learning_rate, steps), 1e-4
@@ -72,7 +76,8 @@ class OptimiserOptions:
             "adamw": lambda: optax.adamw(rate, weight_decay=decay),
             "muon": lambda: optax.contrib.muon(rate, adam_weight_decay=decay),
         }
-        return optax.chain(optax.clip_by_global_norm(1.0), rules[self.rule]())
+        clipping = optax.clip_by_global_norm(self.clip) if self.clip else optax.identity()
+        return optax.chain(clipping, rules[self.rule]())
 
     def _schedule(self, rate: float, steps: Any) -> "optax.Schedule":
         import jax.numpy as jnp

@@ -39,6 +39,7 @@ ADDED: dict[str, Any] = {
     "bins": None,
     "levels": (),
     "biases": True,
+    "clip": 1.0,
 }
 
 

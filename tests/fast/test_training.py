@@ -168,6 +168,23 @@ def after(loss: Loss, steps: int, log_z: float | None = None) -> Any:
     return trainer.advance(started, steps)
 
 
+@pytest.mark.catches(
+    "a gradient is clipped where it is to be left as it is.",
+    "fast/training/options.py",
+    "if self.clip else",
+    "if self.clip + 1 else",
+)
+def test_a_gradient_is_left_as_it_is_with_clip_0() -> None:
+    parameters, last = jnp.arange(3.0), {}
+    for clip in (0.0, 1e9, 1.0):
+        rule = OptimiserOptions(rule="adamw", learning_rate=0.01, clip=clip).for_network()
+        state = rule.init(parameters)
+        for size in (1.0, 100.0):
+            last[clip], state = rule.update(size * jnp.ones(3), state, parameters)
+    assert np.array_equal(last[0.0], last[1e9])
+    assert not np.array_equal(last[0.0], last[1.0])
+
+
 def test_another_number_of_steps_needs_no_other_program_and_has_its_own_rates() -> None:
     def trained(total: int, steps: int) -> Any:
         config = configure("grid", side=3, dynamics="markov", parameters=1_900, steps=total)
