@@ -27,7 +27,7 @@ from benchmarks.harness import Table, machine, parser  # noqa: E402
 from benchmarks.on_device.program import A100, H100, Target, cost, inferred, waits  # noqa: E402
 from benchmarks.on_device.rates import NAME, configuration, environment_of, listed  # noqa: E402
 from fast.laws.paths import ESTIMATE_BLOCK, rollout  # noqa: E402
-from fast.laws.walk import BLOCKS, _evaluate, _on_device  # noqa: E402
+from fast.laws.walk import BLOCK, _evaluate, _on_device  # noqa: E402
 from fast.runs.sizes import least_memory  # noqa: E402
 from fast.schedule import ONE_PASS  # noqa: E402
 from fast.training.build import make_policy  # noqa: E402
@@ -87,8 +87,8 @@ def law(target: Target) -> Any:
     """The compiled program of a block of histories: latents, outputs and `log p_F` on arrival."""
     policy, enumeration, _ = listed(4)
     _, tables = _on_device(policy, enumeration, float64=False)
-    latents = policy.network.initial((BLOCKS[-1],))
-    nodes = jnp.zeros(BLOCKS[-1], int)
+    latents = policy.network.initial((BLOCK,))
+    nodes = jnp.zeros(BLOCK, int)
     return _evaluate.lower(*target.shapes((policy, latents, nodes, nodes, tables))).compile()
 
 

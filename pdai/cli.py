@@ -3,7 +3,6 @@
 Imports nothing heavy before `main`: Ctrl-C may come while modules load.
 """
 
-import gc
 import os
 import signal
 import sys
@@ -71,6 +70,7 @@ def _run(arguments: Sequence[str]) -> None:
         sys.exit(2)
     from reference.contract.errors import InputError, naming_extras, printable
     from reference.contract.files import refusal
+    from reference.contract.loading import no_collection
 
     for stream in (sys.stdout, sys.stderr):
         # The terminal's encoding may lack characters of a file name or a state.
@@ -78,7 +78,7 @@ def _run(arguments: Sequence[str]) -> None:
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
         with naming_extras():
-            with _no_collection():
+            with no_collection():
                 from pdai.parsing import parse
 
                 try:
@@ -102,18 +102,6 @@ def _run(arguments: Sequence[str]) -> None:
         refused = refusal(error, None) if error.filename else refusal(error, "stdout", "written")
         print(f"pdai: {printable(str(refused))}", file=sys.stderr)
         sys.exit(failed or 1)
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Disables garbage collection in the body: imports leave no garbage, and a search is slow."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 @contextmanager

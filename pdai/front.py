@@ -6,30 +6,37 @@ from typing import Any
 from fast.runs.display import Display, announce
 from fast.runs.files import free_folder
 from fast.runs.job import train as train_run
+from fast.runs.job import train_alone
 from fast.tasks import problem_meant, task_meant
 from fast.training.compose import TrainConfig, configure
 from pdai.programs import kept_programs
 from pdai.run import Run
-from pdai.show.progress import DISPLAY, QUIET
+from pdai.show.progress import QUIET, UNDRAWN
 from pdai.solving.hints import hint_at_exact
 from reference.contract.errors import checked
 from reference.contract.loading import name_of
 from reference.dag import PointedDAG
 from reference.looking.inspection import Inspection, inspect_problem
-from reference.looking.show import draw as draw_picture
 from reference.problems.members import as_problem
 
 
 @checked
 def train(
-    problem: Any = None, *, environment: Any = None, display: Display = DISPLAY, **options: Any
+    problem: Any = None,
+    *,
+    environment: Any = None,
+    report: bool = True,
+    display: Display = UNDRAWN,
+    **options: Any,
 ) -> Run:
-    """Train a sampler, in a new run folder.
+    """Train a sampler, in a new run folder; `run.plot()` draws it.
 
     Args:
         problem: the name of a task, such as "six6"; a task; a configuration; or a problem of your
             own, an object or class with `initial`, `children` and `reward` or `log_reward`.
         environment: an environment of your own, or a class with `from_problem`.
+        report: measure it, during the training and at its end. Without, as in a search, nothing is
+            listed or measured; `pdai train --resume` of its folder does so later.
         display: the way in which the run is shown.
         options: the options of `pdai train`, by name, such as `dynamics="gru"`, `loss=MyLoss()`,
             `steps=500`; where the command line takes `module:Name`, an object.
@@ -50,6 +57,8 @@ def train(
         announce(config.task)
         hint_at_exact(config.task, config.factors.parts)
     with kept_programs(quiet=display is QUIET):
+        if not report:
+            return Run(train_alone(config, display))
         if config.run.tv:
             # Imported here, as a training without a goal needs no certificate.
             from pdai.goal import train_until
@@ -77,6 +86,9 @@ def draw(what: Any, output: str | Path, **options: Any) -> Path:
         output: the file.
         options: the options of `reference.looking.show.draw`.
     """
+    # Imported here, as a training needs no Matplotlib, which takes a third of a second.
+    from reference.looking.show import draw as draw_picture
+
     is_problem = hasattr(what, "children") and not isinstance(what, PointedDAG)
     drawn = inspect(what) if is_problem or isinstance(what, str) else what
     draw_picture(drawn, Path(output), **options)

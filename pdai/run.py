@@ -30,7 +30,7 @@ from fast.tasks import Task
 from fast.training.compose import TrainConfig
 from fast.training.options import check_seeds
 from fast.training.state import TrainState
-from pdai.show.progress import DISPLAY
+from pdai.show.progress import UNDRAWN
 from reference.contract.errors import InputError, check_integer, checked, nearest
 from reference.contract.files import InFolder, read_file, sha256
 
@@ -235,7 +235,7 @@ class Run(InFolder):
 
     @checked
     def train(
-        self, steps: int, *, out: str | Path = "", display: Display = DISPLAY, **options: Any
+        self, steps: int, *, out: str | Path = "", display: Display = UNDRAWN, **options: Any
     ) -> "Run":
         """Train further from these parameters, with a new schedule, in a new folder.
 

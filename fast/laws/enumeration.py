@@ -1,5 +1,6 @@
 """An enumerated problem with its features and actions, from an environment checked against it."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -101,13 +102,17 @@ def enumerate_environment(
     observations, children, masks, undo, parent_masks, terminal, log_reward = jax.tree.map(
         np.asarray, _all_facts(environment, states)
     )
-    node_of = {key: node for node, key in enumerate(_rows(states, 1))}
+    node_of = {key: node for node, key in enumerate(_rows(states))}
     initial = jax.tree.map(lambda leaf: np.asarray(leaf)[None], environment.initial())
-    if node_of.get(_rows(initial, 1)[0]) != 0:
+    if node_of.get(_rows(initial)[0]) != 0:
         raise InputError("the environment's initial state is not the problem's: fix initial()")
     _check_nodes(dag, terminal, parent_masks.sum(-1))
-    reached = np.array([node_of.get(key, -1) for key in _rows(children, 2)]).reshape(masks.shape)
-    child, edge = _matched(dag, masks, reached)
+    # Of an action in a terminal state it does not matter where it leads.
+    goes_on = np.array([bool(row) for row in dag.children])
+    legal, reached = masks & goes_on[:, None], np.full(masks.shape, -1)
+    taken = _rows(jax.tree.map(lambda leaf: leaf[legal], children))
+    reached[legal] = [node_of.get(key, -1) for key in taken]
+    child, edge = _matched(dag, legal, reached)
     back = np.zeros(len(dag.edges), np.int64)
     back[edge[edge >= 0]] = undo[edge >= 0]
     result = Enumeration(dag, rewards, observations, child, edge, back, parent_masks)
@@ -127,15 +132,17 @@ def _check_nodes(dag: PointedDAG[Any], terminal: Any, parents: Any) -> None:
             )
 
 
-def _matched(dag: PointedDAG[Any], masks: Any, reached: Ints) -> tuple[Ints, Ints]:
+def _matched(
+    dag: PointedDAG[Any], legal: npt.NDArray[np.bool_], reached: Ints
+) -> tuple[Ints, Ints]:
     """The child and the edge of every legal action, -1 elsewhere, one action for each edge.
 
     `reached` is the node that each action leads to; -1 for a state that is not in the DAG.
     """
-    child, edge = np.full(masks.shape, -1), np.full(masks.shape, -1)
+    child, edge = np.full(legal.shape, -1), np.full(legal.shape, -1)
     for node, label in enumerate(dag.labels):
         edge_to = dict(zip(dag.children[node], dag.out_edges[node], strict=True))
-        for action in np.flatnonzero(masks[node] & bool(edge_to)).tolist():
+        for action in np.flatnonzero(legal[node]).tolist():
             to = int(reached[node, action])
             if to not in edge_to:
                 raise InputError(
@@ -192,10 +199,10 @@ def _all_facts(environment: AbstractEnvironment[Any], states: Any) -> tuple[Any,
     return jax.vmap(lambda state: facts(environment, state))(states)
 
 
-def _rows(states: Any, axes: int) -> list[bytes]:
+def _rows(states: Any) -> list[bytes]:
     """Each state of a batch as bytes, so that equal arrays are equal keys."""
     leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(states)]
-    flat = [leaf.reshape(int(np.prod(leaf.shape[:axes])), -1) for leaf in leaves]
+    flat = [leaf.reshape(len(leaf), math.prod(leaf.shape[1:])) for leaf in leaves]
     # One width for all results of encode() and step(); adding 0 turns -0.0 into 0.0.
     wide = [
         (leaf.astype(np.float64) + 0).view(np.int64)
@@ -211,7 +218,7 @@ def decode_all(environment: AbstractEnvironment[Any], states: Any) -> list[Any]:
     leaves, structure = jax.tree.flatten(jax.tree.map(np.asarray, states))
     decoded: dict[bytes, Any] = {}
     labels = []
-    for i, key in enumerate(_rows(states, 1)):
+    for i, key in enumerate(_rows(states)):
         if key not in decoded:
             decoded[key] = environment.decode(jax.tree.unflatten(structure, [x[i] for x in leaves]))
         labels.append(decoded[key])

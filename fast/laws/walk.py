@@ -12,9 +12,9 @@ from fast.laws.enumeration import Enumeration, Floats, Ints
 from fast.laws.paths import Paths
 from fast.policies.policy import Policy
 
-# Histories per network call: few sizes, so that few programs are compiled; the largest still fits
-# into the caches of a CPU.
-BLOCKS = (64, 512, 4096)
+# Histories per network call, always a full block, so that one program is compiled, and one for the
+# first state; it fits into the caches of a CPU.
+BLOCK = 4_096
 
 
 def to_float64(policy: Policy) -> Policy:
@@ -95,7 +95,7 @@ def complete_histories(
     while stack:
         front = stack.pop()
         size = len(front.nodes)
-        padding = next(block for block in BLOCKS if block >= size) - size
+        padding = BLOCK - size
         rows, nodes, back = (np.pad(x, (0, padding)) for x in (front.rows, front.nodes, front.back))
         with jax.enable_x64(float64):
             latents, log_p, log_back = _evaluate(
@@ -119,8 +119,8 @@ def complete_histories(
         if ends.any():
             yield ended(child[ends], child_f[ends], child_b[ends])
         going = np.flatnonzero(~ends)
-        for start in range(0, len(going), BLOCKS[-1]):
-            part = going[start : start + BLOCKS[-1]]
+        for start in range(0, len(going), BLOCK):
+            part = going[start : start + BLOCK]
             undo = enumeration.undo[taken[part]]
             stack.append(
                 _Frontier(child[part], undo, latents, rows[part], child_f[part], child_b[part])
@@ -141,12 +141,7 @@ def _on_device(
 
 @jax.jit
 def _rows_of(latents: Any, rows: Any) -> Any:
-    """Rows of the latents of a block, in a small program of its own.
-
-    This program is compiled for every pair of block sizes. The programs that evaluate the network
-    are larger, and are compiled once per size. Leaves without a batch axis (a step number) are
-    shared.
-    """
+    """Rows of the latents of a block; leaves without a batch axis (a step number) are shared."""
     return jax.tree.map(lambda leaf: leaf[rows] if leaf.ndim else leaf, latents)
 
 

@@ -3,7 +3,8 @@
 import contextlib
 import shlex
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from fast.measure.report import Report
 from fast.runs.checkpoints import last_state, saved_step
-from fast.runs.display import PLAIN, Display
+from fast.runs.display import PLAIN, Display, Progress
 from fast.runs.files import alone_in, check_free
 from fast.runs.folder import create_run, load_config
 from fast.runs.frozen import (
@@ -62,13 +63,41 @@ def train(
         probe: gives more figures to record whenever the distance to the target is measured.
         display: the way in which the run is shown.
     """
+    with _begun(config, measured=True) as (folder, setup):
+        return folder, _continue(folder, setup, probe, display)
+
+
+def train_alone(config: TrainConfig, display: Display = PLAIN) -> Path:
+    """Runs a training, measured by nothing but its loss; `resume` makes the report at any time.
+
+    No states are listed but for a problem of the user's own, which is checked; nothing is drawn.
+    Raises InputError as `train` does, or if it is to end at a distance, which must be measured.
+
+    Args:
+        config: the configuration.
+        display: the way in which the run is shown.
+    """
+    if config.run.tv:
+        raise InputError(
+            f"tv is {config.run.tv:g} and there is to be no report, but that distance must be "
+            "measured: leave one of the two out"
+        )
+    with _begun(config, measured=False) as (folder, setup):
+        with display.progress(str(folder), config.optimiser.steps) as progress:
+            _trained(folder, setup, lambda state, step: {}, progress)
+        return folder
+
+
+@contextlib.contextmanager
+def _begun(config: TrainConfig, *, measured: bool) -> Iterator[tuple[Path, Setup]]:
+    """A new run folder and its objects, while the body trains them."""
     _check_devices(config.run.devices)
     check_free(config.folder(), "train")
     with arithmetic(config.run.precision):
-        setup = set_up(config)
+        setup = set_up(config, measured=measured)
         folder = create_run(config, setup.initial.policy(0), tables_digest(setup.environment))
         with removed_on_failure(folder), alone_in(folder):
-            return folder, _continue(folder, setup, probe, display)
+            yield folder, setup
 
 
 @contextlib.contextmanager
@@ -185,18 +214,32 @@ def _continue(folder: Path, setup: Setup, probe: Probe | None, display: Display)
         tv = meter.now(state, step)
         return probed if tv is None else {"tv": tv, **probed}
 
-    state, seconds = last_state(folder, setup.initial)
-    # Others that share the training begin where this process does.
-    check_same(to_json(config))
-    state = broadcast_from_first(state)
-    # With others, arrays are laid out over all processes, which this program does not know of.
-    memory = setup.trainer.memory if jax.process_count() == 1 else None
-    loop = Loop(folder, config, setup.trainer.advance, state, seconds, measure, memory)
-    state, seconds = loop.run(display)
-    report, learned, target, labels = meter.final(state)
-    save_law(folder, learned, target, labels)
-    write_json(folder / "report.json", {**report.to_json(), "seconds": seconds})
-    seal_run(folder)
+    with display.progress(str(folder), config.optimiser.steps) as progress:
+        state, seconds = _trained(folder, setup, measure, progress)
+        progress.say("measuring the trained sampler ...")
+        started = time.perf_counter()
+        report, learned, target, labels = meter.final(state)
+        save_law(folder, learned, target, labels)
+        write_json(folder / "report.json", {**report.to_json(), "seconds": seconds})
+        seal_run(folder)
+        progress.say(f"measuring: {time.perf_counter() - started:.1f} s")
     # After the seal: it reads a finished run, and can be drawn again at any time.
     display.plot([folder], folder / "plot.png")
     return report
+
+
+def _trained(
+    folder: Path,
+    setup: Setup,
+    measure: Callable[[TrainState, int], dict[str, Any]],
+    progress: Progress,
+) -> tuple[TrainState, float]:
+    """The last state of a run, from wherever its folder is, and the seconds of its training."""
+    state, seconds = last_state(folder, setup.initial)
+    # Others that share the training begin where this process does.
+    check_same(to_json(setup.config))
+    state = broadcast_from_first(state)
+    # With others, arrays are laid out over all processes, which this program does not know of.
+    memory = setup.trainer.memory if jax.process_count() == 1 else None
+    loop = Loop(folder, setup.config, setup.trainer.advance, state, seconds, measure, memory)
+    return loop.run(progress)

@@ -12,7 +12,7 @@ import numpy as np
 
 from fast.laws.enumeration import Floats
 from fast.runs.checkpoints import save_checkpoint, seeds_gone_bad
-from fast.runs.display import PLAIN, Display, Progress
+from fast.runs.display import Progress, silent
 from fast.runs.interrupts import deferred_interrupts
 from fast.runs.records import append_metrics, read_metrics
 from fast.runs.sizes import check_program, out_of_memory
@@ -57,17 +57,15 @@ class Loop:
         for record in read_metrics(folder):
             self._note_tv(record)
 
-    def run(self, display: Display = PLAIN) -> tuple[TrainState, float]:
-        """Trains; returns the last state, and the training time in seconds.
+    def run(self, progress: Progress | None = None) -> tuple[TrainState, float]:
+        """Trains, shown if there is a progress; returns the last state and the training's seconds.
 
         Raises DivergedError if the loss or a parameter is no finite number, InputError if the steps
         do not fit into memory, or the device runs out of it, and KeyboardInterrupt, after Ctrl-C,
         when a checkpoint is saved.
         """
-        with (
-            display.progress(str(self._folder), self._last) as progress,
-            deferred_interrupts() as interrupted,
-        ):
+        progress = progress or silent(str(self._folder), self._last)
+        with deferred_interrupts() as interrupted:
             if self._step == 0:
                 self._record({}, measures=True)
             while not self._is_done:
@@ -83,7 +81,6 @@ class Loop:
                 again = shlex.join(["pdai", "train", "--resume", str(self._folder)])
                 progress.say(f"stopped; continue with: {again}")
                 raise KeyboardInterrupt
-            progress.say("measuring the trained sampler ...")
         return self._state, self._seconds
 
     @property

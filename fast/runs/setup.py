@@ -17,6 +17,7 @@ from fast.training.compose import TrainConfig
 from fast.training.state import TrainState
 from fast.training.trainer import Trainer
 from reference.contract.errors import InputError, TooLargeError
+from reference.contract.loading import no_collection
 from reference.contract.text import count_text
 from reference.problems import ClosedForm, closed_form
 from reference.problems.base import is_ours
@@ -49,11 +50,21 @@ class Setup(NamedTuple):
         return [state.policy(row) for row in range(self.config.run.seeds)]
 
 
-def set_up(config: TrainConfig, environment: AbstractEnvironment[Any] | None = None) -> Setup:
+def set_up(
+    config: TrainConfig,
+    environment: AbstractEnvironment[Any] | None = None,
+    *,
+    measured: bool = True,
+) -> Setup:
     """Enumerates the problem if it is small enough, checks the environment against it, and starts.
 
-    The environment is made, unless it is given. Raises InputError if a lifted `p_B` is requested on
-    a problem that is not enumerated, or the frozen runs are not on factors of this one.
+    Raises InputError if a lifted `p_B` is requested on a problem that is not enumerated, or the
+    frozen runs are not on factors of this one.
+
+    Args:
+        config: the configuration.
+        environment: the environment; made by default.
+        measured: whether the run is measured; if not, only a problem of the user's own is listed.
     """
     check_states(config.task.states(), config.run.max_states)
     problem = config.restricted()
@@ -64,8 +75,10 @@ def set_up(config: TrainConfig, environment: AbstractEnvironment[Any] | None = N
         environment, config.dynamics, run.precision, sampling.batch, config.replay.capacity
     )
     check_sizes(least, run.seeds)
-    enumeration, form = _enumerated(config.task, config.run.max_states, problem, environment), None
-    if enumeration is None:
+    task, most, enumeration, form = config.task, run.max_states, None, None
+    if measured or not is_ours(problem):
+        enumeration = _enumerated(task, most, problem, environment)
+    if enumeration is None and (measured or task.states() > most):
         _check_unenumerated(config.dynamics, config.p_b, config.task.states())
         with contextlib.suppress(InputError):
             form = closed_form(problem)
@@ -88,7 +101,8 @@ def _enumerated(
         # An environment of a user's own may be of a problem that is too large to enumerate.
         unknown = contextlib.nullcontext() if states else contextlib.suppress(TooLargeError)
         enumerated = check_enumerated if is_own else enumerate_environment
-        with slow(f"enumerating {task.short_name}"), unknown:
+        # Several hundred thousand states, all of them kept.
+        with slow(f"enumerating {task.short_name}"), no_collection(), unknown:
             enumeration = enumerated(problem, environment, most)
     if enumeration is None and is_own:
         check_trajectories(problem, environment)

@@ -12,7 +12,7 @@ from fast.policies.policy import Sampler
 from fast.sampling.actions import Exploration
 from fast.sampling.replay import Buffer
 from fast.sampling.trajectories import Trajectories
-from fast.schedule import schedule_for
+from fast.schedule import Schedule, schedule_for
 from fast.training.combined import FrozenSamplers
 from fast.training.compose import TrainConfig
 from fast.training.options import SamplingOptions
@@ -89,10 +89,10 @@ def annealed(
 class Method(ABC):
     """A method of training, with frozen samplers, each in place of a factor of the reward.
 
-    The platform of JAX that trains is by default that of this process; it decides the schedule, the
-    layout of a batch. `purposes` are uses of random numbers, in the order of their keys. If a
-    method `goes_alone`, a single seed is trained without an axis of seeds, whose matrix products
-    need no batching; with one, its sums are rounded as among several.
+    The schedule, the layout of a batch, is by default that of the configuration. `purposes` are
+    uses of random numbers, in the order of their keys. If a method `goes_alone`, a single seed is
+    trained without an axis of seeds, whose matrix products need no batching; with one, its sums are
+    rounded as among several.
     """
 
     goes_alone: ClassVar[bool] = True
@@ -102,14 +102,15 @@ class Method(ABC):
         self,
         config: TrainConfig,
         frozen: FrozenSamplers = NO_SAMPLERS,
-        platform: str | None = None,
+        schedule: Schedule | None = None,
         steps: Steps | None = None,
     ):
         self.config, self.frozen = config, frozen
         self.dynamics, self.loss, self.replay = config.dynamics, config.loss, config.replay
         self.sampling, self.devices = config.sampling, config.run.devices
-        self.schedule = schedule_for(platform, seeds=config.run.seeds)
-        self.steps = config.optimiser.steps if steps is None else steps
+        own = config.optimiser.steps
+        self.schedule = schedule or schedule_for(seeds=config.run.seeds, steps=own)
+        self.steps = own if steps is None else steps
 
     def key(self, seed: Int[Array, ""], purpose: str) -> PRNGKeyArray:
         """The key of a purpose: one of `purposes`."""

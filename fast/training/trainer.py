@@ -17,7 +17,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from fast.environments import AbstractEnvironment
 from fast.policies.policy import Policy, Sampler
-from fast.schedule import schedule_for
+from fast.schedule import Schedule, schedule_for
 from fast.stochastic.training import Latents
 from fast.training.combined import FrozenSamplers
 from fast.training.compose import TrainConfig
@@ -76,22 +76,22 @@ def make_trainer(
         frozen: the frozen samplers, each with as many seeds.
         platform: the platform of the schedule; by default that of this process.
     """
-    # Another seed, folder or number of steps needs no other program: each is compiled once.
+    # Another seed, folder or number of steps needs no other program, but for a short run.
     run, all_steps = config.run, np.int32(config.optimiser.steps)
     same = dataclasses.replace(
         config,
         run=dataclasses.replace(run, seed=0, out=None),
         optimiser=dataclasses.replace(config.optimiser, steps=1),
     )
-    platform = platform or jax.default_backend()
-    initialise, advance = _programs(same, platform)
+    schedule = schedule_for(platform, seeds=run.seeds, steps=config.optimiser.steps)
+    initialise, advance = _programs(same, schedule)
     seeds = jnp.arange(run.seed, run.seed + run.seeds)
     one_process = jax.process_count() == 1
 
     def arguments(state: TrainState, steps: int) -> tuple[Any, ...]:
         # Any number of steps up to the next hundred has the same program; but an accelerator would
         # wait at each step for a host that reads the number.
-        exact = not schedule_for(platform).branches
+        exact = not schedule.branches
         room = steps if exact else ROOM * math.ceil(steps / ROOM)
         return (
             environment,
@@ -140,7 +140,7 @@ def program_memory(program: jax.stages.Compiled) -> int:
 
 
 @functools.lru_cache(maxsize=64)
-def _programs(config: TrainConfig, platform: str) -> tuple[Any, jax.stages.Wrapped]:
+def _programs(config: TrainConfig, schedule: Schedule) -> tuple[Any, jax.stages.Wrapped]:
     """The programs that begin and advance runs which differ in their seeds.
 
     The environment and the frozen samplers are arguments: as constants, their arrays would slow
@@ -156,7 +156,7 @@ def _programs(config: TrainConfig, platform: str) -> tuple[Any, jax.stages.Wrapp
         frozen: FrozenSamplers, policies: tuple[Policy, ...], all_steps: Any = None
     ) -> Method:
         mine = dataclasses.replace(frozen, policies=policies)
-        return method_class(config, mine, platform, all_steps)
+        return method_class(config, mine, schedule, all_steps)
 
     def init(
         environment: AbstractEnvironment[Any], frozen: FrozenSamplers, seeds: Int[Array, " seeds"]
@@ -209,8 +209,7 @@ def _repeated(
     room: int,
 ) -> tuple[TrainState, TrainInfo]:
     """The state after so many steps, None for as many as there is room for, and their figures."""
-    _, each = jax.eval_shape(step, state)
-    infos = jax.tree.map(lambda leaf: jnp.zeros((room, *leaf.shape), leaf.dtype), each)
+    infos = TrainInfo(jnp.zeros(room), jnp.zeros(room))
 
     def once(i: Any, now: tuple[TrainState, TrainInfo]) -> tuple[TrainState, TrainInfo]:
         following, info = step(now[0])

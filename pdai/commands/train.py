@@ -99,6 +99,7 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
             pdai train six6 --dynamics markov --seeds 3
             pdai train six6 --dynamics srwm --help-all
             pdai train six6 --tv 0.05
+            pdai train --no-report six6
             pdai train custom --problem my_module:MyProblem
             pdai train --resume runs/six6-gru-0
             pdai train --resume runs/six6-gru-0 --steps 20000
@@ -111,6 +112,9 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
         steps: int = 0
         """With --resume of a finished run: train on from its parameters, to this many steps in
         all, in a new folder. After a PROBLEM: the number of its steps."""
+        report: bool = True
+        """Measure the sampler, while it is trained and at its end, and draw it. Without, nothing is
+        listed or measured; --resume does so later."""
 
         def run(self) -> None:
             """Trains, and prints the final figures to stdout."""
@@ -121,12 +125,21 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
                     "--resume continues a run with the options it began with: leave the problem "
                     "and its options out, or train anew without --resume"
                 )
+            if self.resume is not None and not self.report:
+                raise InputError("--resume makes the report of a run: leave --no-report out")
             if self.resume is None and (self.steps or self.accept_changed):
                 raise InputError(
                     "--steps and --accept-changed before a problem need --resume RUN: name the "
                     f"problem first, as pdai train {USUAL} --steps 500"
                 )
-            _train(config, self.resume, self.steps, self.accept_changed, self.process)
+            if self.report or self.process:
+                _train(config, self.resume, self.steps, self.accept_changed, self.process)
+                return
+            from fast.runs.job import train_alone
+            from pdai.show.progress import DISPLAY
+
+            named = shlex.quote(str(folder := train_alone(config, DISPLAY)))
+            say(f"run folder: {folder}, not measured: `pdai train --resume {named}` does so")
 
     return Train
 

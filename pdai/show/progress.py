@@ -1,6 +1,8 @@
 """Progress of a run on stderr: a live bar on a terminal, plain lines elsewhere."""
 
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Self
 
 from rich.console import Console
@@ -8,7 +10,6 @@ from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainin
 from rich.progress import Progress as RichProgress
 
 from fast.runs.display import Display, Lines, Progress, facts, silent
-from pdai.show.plotting import plot_or_say
 from reference.contract.errors import printable
 
 
@@ -42,7 +43,6 @@ class Bar(Progress):
             log_z: the learned `log Z`, in nats.
             tv: the step of the last measurement, and its TV.
         """
-        """Shows a step; `tv` is the step of the last measurement and its TV."""
         text = facts(step, loss=loss, log_z=log_z, tv=tv)
         self._bar.update(self._task, completed=step, facts=text)
 
@@ -57,5 +57,14 @@ def progress(title: str, steps: int) -> Progress:
     return Bar(title, steps, console) if console.is_terminal else Lines(title, steps)
 
 
-DISPLAY = Display(progress, plot_or_say)
-QUIET = Display(silent, plot_or_say)
+def _plot(folders: Sequence[Path], output: Path) -> None:
+    # Imported here, as Matplotlib takes a third of a second.
+    from pdai.show.plotting import plot_or_say
+
+    plot_or_say(folders, output)
+
+
+DISPLAY = Display(progress, _plot)
+QUIET = Display(silent, _plot)
+# In Python, where `run.plot()` draws.
+UNDRAWN = Display(progress)

@@ -1,10 +1,12 @@
 """User-defined parts named as `module:Name`, and the digests of their files."""
 
+import gc
 import importlib
 import inspect
 import sys
 import traceback
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib.machinery import PathFinder
 from itertools import accumulate
 from pathlib import Path
@@ -24,6 +26,18 @@ _OBJECTS: dict[str, Any] = {}
 
 # The first digest of each module in memory, with the module spec of its import.
 _IMPORTED: dict[str, tuple[Any, str]] = {}
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Disables garbage collection in the body, which makes many objects and leaves no garbage."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def load_object(spec: str, kind: str, example: str) -> Any:

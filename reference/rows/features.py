@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from functools import cache, lru_cache
 from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
@@ -61,7 +62,8 @@ def table(
     """
     rows = rows_of(features, terminals, names, is_bounded=is_bounded)
     names = names or tuple(next(iter(rows.values()), ()))
-    numbers = [[number_or_infinite(rows[x][name], name) for name in names] for x in terminals]
+    as_float = cache(number_or_infinite)
+    numbers = [[as_float(rows[x][name], name) for name in names] for x in terminals]
     return names, np.array(numbers, float).reshape(len(terminals), len(names))
 
 
@@ -101,8 +103,11 @@ def _values(features: Features, is_bounded: bool) -> Asked[dict[str, Fraction]]:
         check_type("the features", f"the value at {shown(x)}", given, Mapping)
         row = {}
         for name, value in given.items():
-            what = Of(f"the feature {name!r}", x)
-            number = exact_or_infinite(truth_as_number(value), what)
+            if type(value) in (int, float) and value == value:
+                number = _read(value)
+            else:
+                what = Of(f"the feature {name!r}", x)
+                number = exact_or_infinite(truth_as_number(value), what)
             if isinstance(number, float) or (is_bounded and not 0 <= number <= 1):
                 raise InputError(
                     f"the feature {name!r} of {shown(x)} is {plain(value)}, but must {wanted}"
@@ -117,3 +122,9 @@ def _values(features: Features, is_bounded: bool) -> Asked[dict[str, Fraction]]:
 
     name = getattr(features, "__name__", type(features).__name__)
     return Asked("the features", name, features, read)
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _read(value: float) -> Fraction | float:
+    """A number of Python as `exact_or_infinite` reads it: most are 0 or 1, time after time."""
+    return exact_or_infinite(value, "a feature")

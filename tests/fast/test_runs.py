@@ -14,9 +14,13 @@ import pytest
 
 import fast.runs.job
 import fast.runs.loop
+import fast.runs.meter
+import fast.runs.setup
+import pdai
 from fast.laws.samples import Samples
 from fast.runs.display import SILENT
 from fast.runs.files import alone_in
+from fast.runs.folder import load_config
 from fast.runs.job import complete, resume, train
 from fast.runs.loop import DivergedError, Loop, measured_steps
 from fast.runs.meter import Meter
@@ -26,9 +30,11 @@ from fast.training.state import TrainState
 from pdai.certifying.certify import certify
 from pdai.loading import load
 from pdai.run import Run
+from pdai.show.progress import QUIET
 from reference import InputError
 from tests.command_lines import SMALL, answer, parameters
 from tests.made_up_runs import Nothing, counted, tiny_run
+from tests.refusals import refused
 
 
 def names_in(folder: Path) -> set[str]:
@@ -64,6 +70,32 @@ def test_a_run_leaves_its_folder_complete_and_nothing_overwrites_it(
         assert message in stderr
         assert "compiling" not in stderr
     assert {path: path.read_bytes() for path in finished.iterdir()} == before
+
+
+@pytest.mark.catches(
+    "A run without a report lists its states all the same.",
+    "fast/runs/job.py",
+    "with _begun(config, measured=False) as (folder, setup):",
+    "with _begun(config, measured=True) as (folder, setup):",
+)
+def test_a_run_without_a_report_gets_that_of_any_other_later(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = load_config(finished)
+    with monkeypatch.context() as patched:
+        # Nothing is listed, and nothing measured.
+        for module in (fast.runs.setup, fast.runs.meter):
+            for name in ("enumerate_environment", "law_of"):
+                patched.setattr(module, name, None, raising=False)
+        run = pdai.train(config.changed(out=tmp_path / "run"), report=False, display=QUIET)
+        assert [figures["step"] for figures in run.metrics()] == [100, 200, 300, 400]
+        assert run.sample(2).states
+        refused("is not finished", lambda: run.report)
+        goal = config.changed(out=tmp_path / "goal", tv=0.1)
+        refused("tv is 0.1 and there is to be no", lambda: pdai.train(goal, report=False))
+    resume(run.folder)
+    figures, whole = (read_json(x / "report.json") for x in (run.folder, finished))
+    assert {**figures, "seconds": 0} == {**whole, "seconds": 0}
 
 
 def test_a_run_is_certified_and_corrected_by_rejection(finished: Path) -> None:

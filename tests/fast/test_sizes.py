@@ -79,8 +79,8 @@ def test_training_that_runs_out_of_memory_says_what_to_change(
 
     made = fast.runs.job.set_up
 
-    def set_up(config: Any) -> Any:
-        setup = made(config)
+    def set_up(config: Any, **more: Any) -> Any:
+        setup = made(config, **more)
         return setup._replace(trainer=setup.trainer._replace(advance=full, memory=lambda *_: size))
 
     monkeypatch.setattr(fast.runs.job, "set_up", set_up)

@@ -37,13 +37,13 @@ ROOMS = {
     "reference/certificates": (4_830, 4_300),
     "reference/rows": (1_650, None),
     "reference/looking": (600, None),
-    "fast": (16_400, 13_700),
-    "pdai": (13_720, 11_000),
+    "fast": (16_500, 13_700),
+    "pdai": (13_780, 11_000),
     "pdai/posteriors": (1_200, None),
     # 220 lines more for the claim aliased-forks, in rationals.
-    "verify": (22_820, 21_000),
+    "verify": (22_830, 21_000),
     "tests": (25_760, 18_500),
-    "benchmarks": (4_650, 2_500),
+    "benchmarks": (4_730, 2_500),
     "examples": (3_330, 2_500),
 }
 # Of `reference`, `fast` and `pdai`: lines, files and functions; and the lines of all Python. Some
@@ -54,8 +54,8 @@ ROOMS = {
 # Sums over graphs that a proof confirms: 80, with their tests 160.
 # Files as people have them: 450, with their tests 900.
 # Real samplers, judged: 420 of all.
-PRODUCT = {"lines": (50_250, 40_500), "files": (318, 240), "functions": (3_070, 2_300)}
-ALL = (107_440, 86_000)
+PRODUCT = {"lines": (50_370, 40_500), "files": (318, 240), "functions": (3_070, 2_300)}
+ALL = (107_600, 86_000)
 
 
 class Size(NamedTuple):
@@ -172,7 +172,7 @@ def test_the_weekend_is_as_long_as_it_says_and_its_labels_are_there() -> None:
 # Functions of `reference`, `fast` and `pdai` that are handed a whole configuration, as an argument
 # or by another object; the files that they stand in; and those that return one. The goals of the
 # review are 60, 25 and 30.
-CONFIGURATIONS = (57, 29, 15)
+CONFIGURATIONS = (60, 29, 15)
 
 
 def is_configuration(annotation: ast.expr | None) -> bool:

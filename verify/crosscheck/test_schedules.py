@@ -13,7 +13,8 @@ from fast.runs.frozen import arithmetic
 from fast.sampling.actions import Exploration
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import Trajectories, uniforms
-from fast.schedule import COMPACT, ONE_PASS, SIDE_BY_SIDE, schedule_for
+from fast.schedule import COMPACT, LONG_RUN, ONE_PASS, SIDE_BY_SIDE, Schedule, schedule_for
+from fast.training import trainer
 from fast.training.compose import configure
 from fast.training.trainer import make_trainer
 from verify.crosscheck.compare import TOLERANCE, tree_distance
@@ -29,6 +30,23 @@ AFTER_ADAM = 1e-9
 def test_the_platform_chooses_the_schedule() -> None:
     assert [schedule_for(name) for name in ("cpu", "cuda", "tpu")] == [COMPACT, ONE_PASS, ONE_PASS]
     assert [schedule_for(name, seeds=2) for name in ("cpu", "cuda")] == [SIDE_BY_SIDE, ONE_PASS]
+
+
+def test_a_short_run_has_the_schedule_that_is_compiled_sooner(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chosen: list[Schedule] = []
+
+    def noted(config: Any, schedule: Schedule) -> Any:
+        chosen.append(schedule)
+        return None, None
+
+    monkeypatch.setattr(trainer, "_programs", noted)
+    for steps in (LONG_RUN - 1, LONG_RUN):
+        # A run that goes on has no other, as the trainer knows nothing of the steps that are done.
+        config = configure("lines", steps=steps)
+        make_trainer(config, config.make_environment(), platform="cpu")
+    assert chosen == [SIDE_BY_SIDE, COMPACT]
 
 
 @pytest.mark.catches(
@@ -78,8 +96,8 @@ def test_training_is_that_of_every_other_platform() -> None:
     def trained(platform: str, seed: int = 0) -> Any:
         config = configure("grid", dynamics="markov", loss="tb", seed=seed, **small)
         with arithmetic("float64"):
-            trainer = make_trainer(config, config.make_environment(), platform=platform)
-            state, info = trainer.advance(trainer.init(), STEPS)
+            method = make_trainer(config, config.make_environment(), platform=platform)
+            state, info = method.advance(method.init(), STEPS)
             return jax.tree.map(np.asarray, (eqx.filter(state.sampler, eqx.is_array), info))
 
     expected = trained("cpu")
