@@ -7,16 +7,27 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from reference.certificates import refuted, sampled
 from reference.certificates.refuted import BareHeader, Value, open_bare
 from reference.certificates.sampled import Sample, SamplesHeader, open_samples
-from reference.certificates.theorem import LABEL, STEPS, in_blocks, library, quoted, steps_in
+from reference.certificates.theorem import (
+    LABEL,
+    STEPS,
+    decimal,
+    in_blocks,
+    library,
+    quoted,
+    steps_in,
+)
 from reference.certificates.theorem import steps_term as steps
 from reference.contract.errors import TooLargeError
 from reference.contract.files import read_file, replace_file
 
+# Bits of capital, beyond those of the level.
+_BITS = 40
 # Samples up to which the kernel takes an hour, and its seconds for each.
 _MOST = 20_000
-_SECONDS = 0.13
+_SECONDS = 0.04
 
 _HEAD = """\
 (* A theorem about samples, for Coq's kernel. If those that follow are independent draws of one
@@ -74,7 +85,7 @@ class Trajectories(NamedTuple):
     @property
     def claim(self) -> str:
         """The bounds in words."""
-        low, high = (Fraction(x, self.header.tv_den) for x in self.header[8:10])
+        low, high = (decimal(Fraction(x, self.header.tv_den)) for x in self.header[8:10])
         return f"TV of its trajectories to the target's is between {low} and {high}"
 
     def text(self) -> str:
@@ -119,7 +130,9 @@ class Draws(NamedTuple):
     @property
     def claim(self) -> str:
         """The bound in words."""
-        return f"TV to the law is at least {Fraction(self.header.tv_low, self.header.tv_den)}"
+        return (
+            f"TV to the law is at least {decimal(Fraction(self.header.tv_low, self.header.tv_den))}"
+        )
 
     def text(self) -> str:
         """The file."""
@@ -159,10 +172,15 @@ def write_drawn_theorem(path: Path, certificate: Path | str) -> Trajectories | D
     made: Trajectories | Draws
     if read_file(Path(certificate)).startswith(b"pdai-bare"):
         with open_bare(certificate) as (bare, values, numbers):
-            made = Draws(bare, values, [*numbers])
+            drawn, weights = [*numbers], [value.weight for value in values]
+            coarse = refuted.with_claim(bare._replace(scale=_scale(bare)), weights, drawn)
+            made = Draws(coarse, values, drawn)
     else:
         with open_samples(certificate) as (header, samples):
-            made = Trajectories(header, [*samples])
+            paths = [*samples]
+            made = Trajectories(
+                sampled.with_claim(header._replace(scale=_scale(header)), paths), paths
+            )
     if (count := len(made.samples)) > _MOST:
         raise TooLargeError(
             f"the theorem would have {count:,} samples, which would take Coq some "
@@ -171,6 +189,12 @@ def write_drawn_theorem(path: Path, certificate: Path | str) -> Trajectories | D
         )
     replace_file(path, made.text().encode("ascii"))
     return made
+
+
+def _scale(header: SamplesHeader | BareHeader) -> int:
+    """A coarser scale than that of the file: the kernel's time grows with its square."""
+    bits = _BITS + (header.level_den // header.level_num).bit_length()
+    return min(header.scale, 1 << bits)
 
 
 def read_drawn_theorem(text: str) -> Trajectories | Draws | None:

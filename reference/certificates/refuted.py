@@ -262,11 +262,21 @@ def write_bare(
     begun = BareHeader(
         *(problem, len(values), len(drawn), scale, *odds.as_integer_ratio()), *(0, unit, 0, 0)
     )
-    begun = begun._replace(trace=_trace(begun, drawn))
-    low, step = _claimed(begun, weights, drawn), 1
-    header = begun._replace(tv_low=low)
-    while (won := won_by_bets(header, weights, drawn)) < _needed(begun) and low:
-        low, step = max(0, low - step), 4 * step
-        header = begun._replace(tv_low=low)
-    write_rows(path, header._replace(won=won), chain(values, map(Drawn, drawn)))
-    return low / unit
+    begun = begun._replace(tv_low=_claimed(begun, weights, drawn))
+    header = with_claim(begun, weights, drawn)
+    write_rows(path, header, chain(values, map(Drawn, drawn)))
+    return header.tv_low / unit
+
+
+def with_claim(header: BareHeader, weights: Sequence[int], samples: Sequence[int]) -> BareHeader:
+    """The header with what its bets win, and its bound moved down until that is enough.
+
+    Args:
+        header: with the bound to begin with.
+        weights: of the values.
+        samples: the numbers of the values drawn.
+    """
+    header, step = header._replace(trace=_trace(header, samples)), 1
+    while (won := won_by_bets(header, weights, samples)) < _needed(header) and header.tv_low:
+        header, step = header._replace(tv_low=max(0, header.tv_low - step)), 4 * step
+    return header._replace(won=won)

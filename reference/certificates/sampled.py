@@ -268,21 +268,22 @@ def write_samples(
     begun = SamplesHeader(
         problem, len(samples), scale, *z, *odds.as_integer_ratio(), 0, unit, unit, 0, 0, 0
     )
+    bounds = floor(interval.low * unit), unit - floor((1 - Fraction(interval.high)) * unit)
     try:
-        values = Values(begun, samples)
+        header = with_claim(begun._replace(tv_low=bounds[0], tv_high=bounds[1]), samples)
     except RefusedError as error:
         raise InputError(f"write_samples: {error}") from None
-    below, won_low = _claimed(begun, floor(interval.low * unit), values.low)
-    above, won_high = _claimed(begun, floor((1 - Fraction(interval.high)) * unit), values.high)
-    header = begun._replace(
-        tv_low=below,
-        tv_high=unit - above,
-        weights=values.weights,
-        won_low=won_low,
-        won_high=won_high,
-    )
     write_rows(path, header, samples)
-    return Interval(below / unit, 1 - above / unit)
+    return Interval(header.tv_low / unit, 1 - (unit - header.tv_high) / unit)
+
+
+def with_claim(begun: SamplesHeader, samples: Iterable[Sample]) -> SamplesHeader:
+    """The header with what its bets win, and its bounds moved outward until that is enough."""
+    values = Values(begun, samples)
+    below, won_low = _claimed(begun, begun.tv_low, values.low)
+    above, won_high = _claimed(begun, begun.tv_den - begun.tv_high, values.high)
+    header = begun._replace(tv_low=below, tv_high=begun.tv_den - above)
+    return header._replace(weights=values.weights, won_low=won_low, won_high=won_high)
 
 
 def _claimed(header: SamplesHeader, mean: int, values: Sequence[int]) -> tuple[int, int]:

@@ -105,7 +105,7 @@ class Theorem(NamedTuple):
             digits = len(str(self.low.denominator))
             about = f"the fraction of {digits} digits at the end, {float(self.low):.9g}..."
             return f"{tv} of exactly {self.low if digits <= _SHORT else about}"
-        return f"{tv} between {_decimal(self.low)} and {_decimal(self.high)}"
+        return f"{tv} between {decimal(self.low)} and {decimal(self.high)}"
 
     def text(self) -> str:
         """The file."""
@@ -114,7 +114,7 @@ class Theorem(NamedTuple):
         if self.low < self.high:
             unit = 10**_DECIMALS
             by, numbers = "between", [int(self.low * unit), unit, int(self.high * unit), unit]
-            statement = f"{_decimal(self.low)} <= TV table p_T <= {_decimal(self.high)}"
+            statement = f"{decimal(self.low)} <= TV table p_T <= {decimal(self.high)}"
         closed = _CLOSED[self.closed]
         head = _HEAD.format(claim=self.claim, common=self.common, closed=closed)
         blocks, whole = in_blocks("rows", [_term(row) for row in self.rows])
@@ -131,8 +131,10 @@ class Theorem(NamedTuple):
         return f"{head}{blocks}\nDefinition table := {table}.\n{_TAIL.format(**tail)}"
 
 
-def _decimal(bound: Fraction) -> str:
-    """A bound, which is a multiple of the last decimal, in decimals."""
+def decimal(bound: Fraction) -> str:
+    """A bound in decimals, or as a fraction if it is no multiple of the last of them."""
+    if (bound * 10**_DECIMALS).denominator > 1:
+        return str(bound)
     whole, part = divmod(int(bound * 10**_DECIMALS), 10**_DECIMALS)
     return f"{whole}.{part:0{_DECIMALS}}"
 

@@ -247,7 +247,7 @@ test_what_is_nearly_right_is_refused_by_name = refuses(
     (Words, {"gives": "Logits"}, "gives is 'Logits', but must be one of .*: did you mean"),
     (Words, {"takes": "statez"}, "takes is 'statez', but must be one of .*: did you mean"),
     (Words, {**Z, **FEW}, "regime Z needs log Z"),
-    (Words, {"certificate": "c", "regime": "N"}, "a certificate file needs regime E"),
+    (Words, {"certificate": "c", "regime": "N"}, "a certificate file, or a theorem, needs"),
     (Words, {"mode_states": ["zzz"]}, "mode_states has 'zzz', which is none of .* 8 terminal"),
     (Words, {"mode_states": ["aa"]}, "'aa' is not terminal: it has the children"),
     (Words, {"mode_states": [["a"]]}, r"mode_states\[0\] is .*, a list, but must be a Hash"),

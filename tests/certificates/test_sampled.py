@@ -213,9 +213,8 @@ def test_other_samplers_and_regimes_have_no_such_file(path: Path, tmp_path: Path
         (half, Words(), {"regime": "N"}),
         (["aaa"] * 9, Words(), {}),
     ):
-        words = (
-            r"a certificate file needs regime E, .* or regime|certify does not read it for an obj"
-        )
+        words = "a certificate file, or a theorem, needs regime E, .* or "
+        words += "regime|certify does not read it for an obj"
         with pytest.raises(InputError, match=words):
             pdai.certify(sampler, problem, **{**options, **others})
         assert not path.exists()

@@ -86,6 +86,10 @@ def test_a_wrong_sampler_is_at_three_twentieths(path: Path) -> None:
     text = path.read_text()
     assert "has a total variation of exactly 3/20\n" in text
     assert "All numbers were given as fractions" in text
+    page = (Path(__file__).parents[2] / "docs" / "certify.md").read_text()
+    begins = page.index("(* A theorem about one sampler")
+    for shown_part in page[begins : page.index("```", begins)].split("...\n"):
+        assert shown_part in text
     assert proved(path).statement == (
         "Theorem total_variation :\n"
         "  is_sampler table /\\ is_target table /\\ partition table == ratio 5 1 /\\\n"
@@ -299,7 +303,10 @@ def test_theorems_of_samples_are_read_as_they_are_written(trajectories: str, dra
         assert content is not None
         assert content.text() == text
     assert "Z of R p_B is between 20/1 and 21/1," in trajectories
-    assert "is between 0 and 3/5,\n   but for at most 1/2 of all such files" in trajectories
+    assert (
+        "is between 0.000000000000 and 0.600000000000,\n   but for at most 1/2 of all such files"
+        in trajectories
+    )
     assert "   then TV to the law is at least " in draws
 
 
@@ -317,7 +324,7 @@ def test_trajectories_and_samples_of_a_command_are_theorems(
     assert "TV to the law is at least" in made.notes[-1]
     monkeypatch.setattr(drawn_theorem, "_MOST", 599)
     call = partial(pdai.certify, samples, law={"x": 1, "y": 4}, if_independent=True, theorem=path)
-    rule = "would have 600 samples, which would take Coq some 1 minutes: at most 599 are written"
+    rule = "would have 600 samples, which would take Coq some 0 minutes: at most 599 are written"
     with pytest.raises(TooLargeError, match=rule):
         call()
 
