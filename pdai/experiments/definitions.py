@@ -51,6 +51,11 @@ def labels() -> list[str]:
     return [entry["label"] for entry in _data()["experiment"]]
 
 
+def pairs_of_gains() -> list[dict[str, Any]]:
+    """The pairs of stored cells that differ in one thing, task by task."""
+    return list(_data()["gain"])
+
+
 @cache
 def _data() -> dict[str, Any]:
     return tomllib.loads(read_file(FOLDER / "definitions.toml", follow=True).decode())

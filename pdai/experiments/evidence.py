@@ -9,6 +9,7 @@ import numpy as np
 
 from pdai.experiments.base import BEST, FORMS, MARKOVIAN
 from pdai.experiments.frames import Results
+from pdai.experiments.gains import gains_table
 from pdai.experiments.tables import claimed, markdown
 from pdai.experiments.values import in_metric
 from pdai.experiments.verdicts import Comparison, Standing, against, compared
@@ -192,6 +193,7 @@ def _stays(row: Comparison) -> bool:
 
 # The tables by the names that texts of the report give them.
 TABLES: dict[str, Table] = {
+    "gains": gains_table,
     "state seen": state_seen,
     "by TV": by_tv,
     "first seeds": by_first_seeds,

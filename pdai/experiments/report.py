@@ -8,6 +8,7 @@ from pdai.experiments.definitions import FOLDER
 from pdai.experiments.evidence import TABLES
 from pdai.experiments.figures import draw
 from pdai.experiments.frames import Results
+from pdai.experiments.gains import picture
 from pdai.experiments.results import RESULTS, Run, stored, wanted
 from pdai.experiments.tables import (
     COSTS,
@@ -22,6 +23,7 @@ from pdai.experiments.tables import (
 )
 from pdai.experiments.values import filled
 from reference.contract.files import read_file, replace_file
+from reference.looking.show import save_figure
 
 
 def write(experiment: Experiment, runs: Sequence[Run], out: Path) -> str:
@@ -128,6 +130,8 @@ def write_report(experiments: Sequence[Experiment]) -> list[Path]:
     for experiment in experiments:
         results = Results(experiment, stored(experiment))
         draw(results, [RESULTS / f"{experiment.slug}.png"])
+    every = [Results(experiment, stored(experiment)) for experiment in experiments]
+    save_figure(picture(every), RESULTS / "gains.png", dpi=110)
     for path, text in pages.items():
         replace_file(path, text.encode())
     return list(pages)

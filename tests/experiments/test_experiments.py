@@ -20,9 +20,10 @@ from fast.runs.folder import load_config
 from fast.runs.records import read_json, seal_run, write_json
 from fast.stochastic.options import GaussianOptions
 from pdai.distributed.engine import LocalProcesses
-from pdai.experiments import EXPERIMENTS, chosen, results, running
+from pdai.experiments import EXPERIMENTS, chosen, gains, results, running
 from pdai.experiments.base import QUICK_STEPS, cells
-from pdai.experiments.definitions import FOLDER
+from pdai.experiments.definitions import FOLDER, pairs_of_gains
+from pdai.experiments.evidence import DECIDED
 from pdai.experiments.frames import Results
 from pdai.experiments.report import report, section
 from pdai.experiments.results import RESULTS, Run, load, save, stored, wanted
@@ -392,3 +393,74 @@ def test_the_law_of_independent_spins_is_as_far_off_as_the_finding_says() -> Non
     gaps = pi / pi.sum(1, keepdims=True) - q / q.sum(1, keepdims=True)
     # Of 1,024 batches, whose FCS have a standard deviation of 0.13 and 0.21.
     assert abs(np.abs(gaps).sum(1).mean() / 2 - float(fcs)) < 0.02
+
+
+EVERY = [Results(experiment, stored(experiment)) for experiment in EXPERIMENTS.values()]
+# What the two cells of a gain may differ in.
+ALLOWED = {
+    "encoding": {"encoding"},
+    "form": OF_A_MODEL,
+    "memory": {"reset"},
+    "steps": {"steps", "evaluations", "spacing"},
+    "loss": {"loss", "log_z_learning_rate", "penalty"},
+}
+
+
+def options_of(place: str) -> dict[str, Any]:
+    label, row, column = place.split("; ")
+    (cell,) = (one for one in EXPERIMENTS[label].cells if (one.row, one.model) == (row, column))
+    assert cell.config is not None
+    return description(cell.config, 0)
+
+
+def test_the_two_cells_of_a_gain_differ_in_that_alone() -> None:
+    count = 0
+    for pairs in pairs_of_gains():
+        for thing in ALLOWED.keys() & pairs.keys():
+            before, after = map(options_of, pairs[thing])
+            names = before.keys() | after.keys()
+            differ = {name for name in names if before.get(name) != after.get(name)}
+            assert differ, pairs["task"]
+            assert differ <= ALLOWED[thing], (pairs["task"], thing)
+            count += 1
+    assert count > 40
+
+
+@pytest.mark.catches(
+    "the gain is the other way round",
+    "pdai/experiments/gains.py",
+    "Difference(-mean, -high, -low)",
+    "Difference(mean, low, high)",
+)
+def test_what_brings_most_is_what_the_page_says() -> None:
+    made = gains.gains(EVERY)
+    by_task: dict[str, dict[str, gains.Gain]] = {}
+    for gain in made:
+        by_task.setdefault(gain.task, {})[gain.thing] = gain
+    most = {task: max(of, key=lambda thing: of[thing].gap.mean) for task, of in by_task.items()}
+    assert {most[task] for task in most if task.startswith(("sparse", "standard"))} == {"encoding"}
+    assert {most[f"walk to {name}"] for name in ("rings", "the sinusoid")} == {"steps"}
+    later = [
+        by_task[f"walk to {name}, 6,000 steps"]["memory"] for name in ("rings", "the sinusoid")
+    ]
+    assert later[0].standing not in DECIDED
+    assert later[1].standing.value == "worse"
+    assert {most[f"bits, last {last}"] for last in (4, 2)} == {"memory"}
+    assert most["grid, blocks of 4"] == "loss"
+    twos = by_task["grid, blocks of 2"]
+    assert -twos["exploration"].gap.mean > twos["memory"].gap.mean
+    count = {gain.task: gain.gap.mean > 0 for gain in made
+             if gain.thing == "form" and gain.standing in DECIDED}  # fmt: skip
+    assert [task for task, is_gain in count.items() if not is_gain] == [
+        "SIX6",
+        "SIX6, block, rate 0.001",
+    ]
+    assert all("walk" in task or "integers" in task
+               for task, is_gain in count.items() if is_gain)  # fmt: skip
+    # A gain is the difference of the means that tables show.
+    grid = next(one for one in EVERY if one.experiment.label == "fig:gridsa")
+    before, after = (
+        grid.values(row, "Markovian").mean() for row in ("integers", "sines and cosines")
+    )
+    assert by_task["sparse grid, integers"]["encoding"].gap.mean == pytest.approx(before - after)
+    assert gains.gains_table(EVERY) in (FOLDER / "questions.md").read_text()

@@ -1,0 +1,119 @@
+"""The change of TV that each thing brings, task by task, from the stored results.
+
+Two cells that differ in one thing are compared by the rule of verdicts, paired by seed. Imports no
+JAX.
+"""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from matplotlib.figure import Figure
+
+from pdai.experiments.base import Cell, Experiment
+from pdai.experiments.definitions import PRICES, pairs_of_gains
+from pdai.experiments.frames import Results
+from pdai.experiments.tables import markdown
+from pdai.experiments.verdicts import Comparison, Difference, Standing
+from reference.contract.files import parsed_json, read_file
+
+BOTH = ("before", "after")
+# The things, with their colour and marker.
+THINGS = {
+    "encoding": ("#D55E00", "s"),
+    "form": ("#0072B2", "o"),
+    "memory": ("#009E73", "^"),
+    "steps": ("#882255", "D"),
+    "loss": ("#CC79A7", "v"),
+    "exploration": ("#222222", "X"),
+}
+LINEAR = 0.001
+DIGITS = 4
+
+
+class Gain(NamedTuple):
+    """What one thing brings in one task.
+
+    Attributes:
+        task: the task.
+        thing: the thing.
+        gap: the TV without it less the TV with it, positive where it is nearer; with its interval.
+        standing: better, worse or neither, by the rule.
+    """
+
+    task: str
+    thing: str
+    gap: Difference
+    standing: Standing
+
+
+def gains(every: Sequence[Results]) -> list[Gain]:
+    """All gains, in the order of their definition."""
+    by_label = {results.experiment.label: results for results in every}
+    prices = parsed_json(read_file(PRICES))
+    made = []
+    for pairs in pairs_of_gains():
+        task = pairs["task"]
+        for thing in THINGS:
+            if thing in pairs:
+                made += _measured(by_label, task, thing, pairs[thing])
+        if "computed" in pairs:
+            minima = {loss: ends[0][1] for loss, ends in prices[task]["minima"].items()}
+            for thing, loss in (("loss", "likelihood"), ("exploration", "uniform")):
+                gain = minima["on policy"] - minima[loss]
+                standing = Standing.BETTER if gain > 0 else Standing.WORSE
+                made.append(Gain(task, thing, Difference(gain, gain, gain), standing))
+    return made
+
+
+def _measured(
+    by_label: Mapping[str, Results], task: str, thing: str, places: Sequence[str]
+) -> list[Gain]:
+    """The gain between two stored cells; none with fewer than three common seeds."""
+    runs = []
+    for model, place in zip(BOTH, places, strict=True):
+        label, row, column = place.split("; ")
+        stored = by_label[label].at(row, column).run
+        runs += [dataclasses.replace(run, row=task, model=model) for run in stored]
+    cells = tuple(Cell(task, model, None) for model in BOTH)
+    experiment = Experiment(task, "", "", "tv", cells, compared=BOTH)
+    both = Comparison(Results(experiment, runs), task, BOTH)
+    if both.gap is None or both.standing is None:
+        return []
+    mean, low, high = both.gap
+    return [Gain(task, thing, Difference(-mean, -high, -low), both.standing)]
+
+
+def gains_table(every: Sequence[Results]) -> str:
+    """A line for each task and a column for each thing; what counts is bold."""
+    cells: dict[str, dict[str, str]] = {}
+    for task, thing, gap, standing in gains(every):
+        text = gap.text(DIGITS) if gap.low < gap.high else f"{gap.mean:+.{DIGITS}f}, computed"
+        counts = standing in (Standing.BETTER, Standing.WORSE)
+        cells.setdefault(task, {})[thing] = f"**{text}**" if counts else text
+    body = [[task, *(of.get(thing, "-") for thing in THINGS)] for task, of in cells.items()]
+    return markdown(["TV less by", *THINGS], body)
+
+
+def picture(every: Sequence[Results]) -> Figure:
+    """The gains of each task as points with intervals; hollow where they do not count."""
+    made = gains(every)
+    tasks = list(dict.fromkeys(gain.task for gain in made))
+    figure = Figure(figsize=(9, 0.36 * len(tasks) + 1.4), layout="constrained")
+    axes = figure.subplots()
+    for place, (thing, (colour, marker)) in enumerate(THINGS.items()):
+        shift = (place - (len(THINGS) - 1) / 2) * 0.13
+        axes.plot([], [], marker, color=colour, label=thing)
+        for task, _, gap, standing in (gain for gain in made if gain.thing == thing):
+            y = tasks.index(task) + shift
+            counts = standing in (Standing.BETTER, Standing.WORSE)
+            axes.plot([gap.low, gap.high], [y, y], color=colour, lw=1)
+            axes.plot(gap.mean, y, marker, ms=5, color=colour, mfc=colour if counts else "white")
+    for line in range(1, len(tasks)):
+        axes.axhline(line - 0.5, color="0.9", lw=0.8)
+    axes.axvline(0, color="k", lw=1)
+    axes.set_xscale("symlog", linthresh=LINEAR)
+    axes.set_yticks(range(len(tasks)), tasks)
+    axes.set(ylim=(len(tasks) - 0.5, -0.5), xlabel="TV less by: right is better")
+    figure.legend(loc="outside lower center", ncols=len(THINGS), fontsize=8)
+    return figure
