@@ -15,7 +15,7 @@ import tyro
 from pdai.words import HELP, flag_values
 from reference.contract.errors import InputError, no_such
 
-ABOUT = "Path-dependent discrete samplers: train them, and know how right they are"
+ABOUT = "How wrong is your sampler? Samplers of discrete objects: judged, solved, trained"
 # Shows every option of the chosen parts; --help shows the common ones.
 ALL = "--help-all"
 
