@@ -45,7 +45,7 @@ class Certify(Accepting):
     every option.
 
     Try:
-        pdai certify runs/lines-gru-0 --certificate lines.json
+        pdai certify runs/lines-gru-0 --certificate lines.json --theorem lines.v
         pdai certify my_module:policy --problem my_module:Posterior --log-z 29.97
         pdai certify samples.csv --problem my_module:Posterior
         generator | pdai certify - --law weights.csv --fail-above 0.05
@@ -54,7 +54,7 @@ class Certify(Accepting):
     # The options that --help shows.
     COMMON: ClassVar = (
         *("law", "support", "problem", "log_z", "target", "samples", "level"),
-        *("if_independent", "header", "columns", "fail_above", "json", "certificate", "theorem"),
+        *("if_independent", "header", "columns", "fail_above", "json"),
     )
 
     log_z: _LOG_Z = None
