@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from fast.runs.display import Display, announce
+from fast.runs.display import Display, Log, Logged, announce
 from fast.runs.files import free_folder
 from fast.runs.job import train as train_run
 from fast.runs.job import train_alone
@@ -27,6 +27,7 @@ def train(
     environment: Any = None,
     report: bool = True,
     display: Display = UNDRAWN,
+    log: Log | None = None,
     **options: Any,
 ) -> Run:
     """Train a sampler, in a new run folder; `run.plot()` draws it.
@@ -38,12 +39,18 @@ def train(
         report: measure it, during the training and at its end. Without, as in a search, nothing is
             listed or measured; `pdai train --resume` of its folder does so later.
         display: the way in which the run is shown.
+        log: a logger, `log(step, {name: number})`, called after every 100 steps with the loss (nats
+            squared), log Z (nats), and TV where it was measured.
         options: the options of `pdai train`, by name, such as `dynamics="gru"`, `loss=MyLoss()`,
             `steps=500`; where the command line takes `module:Name`, an object.
 
     Raises:
         InputError: if an option belongs to no chosen part, or breaks a rule, or training diverges.
     """
+    is_quiet = display is QUIET
+    if log is not None:
+        progress, logger = display.progress, log
+        display = display._replace(progress=lambda *run: Logged(progress(*run), logger))
     if isinstance(problem, TrainConfig):
         config = problem.changed(**options) if options else problem
     else:
@@ -53,10 +60,10 @@ def train(
         config = configure(kind, **{**own, **options})
     if config.run.out is None:
         config = config.changed(out=free_folder(config.folder()))
-    if display is not QUIET:
+    if not is_quiet:
         announce(config.task)
         hint_at_exact(config.task, config.factors.parts)
-    with kept_programs(quiet=display is QUIET):
+    with kept_programs(quiet=is_quiet):
         if not report:
             return Run(train_alone(config, display))
         if config.run.tv:

@@ -5,12 +5,15 @@ import sys
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Self, TextIO
 
 from fast.tasks import Task
+
+# A logger: it gets a step, and numbers by name.
+Log = Callable[[int, Mapping[str, float]], object]
 
 # Seconds after which `slow` speaks.
 LONG = 10.0
@@ -72,6 +75,31 @@ class Lines(Progress):
     def say(self, message: str) -> None:
         """Prints a line."""
         print(message, file=self._file, flush=True)
+
+
+class Logged(Progress):
+    """Progress that a logger of the user's gets too: `log(step, {name: number})`."""
+
+    def __init__(self, shown: Progress, log: Log):
+        self._shown, self._log = shown, log
+
+    def __enter__(self) -> Self:
+        self._shown.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._shown.__exit__(*error)
+
+    def update(self, step: int, *, loss: float, log_z: float, tv: tuple[int, float] | None) -> None:
+        """Reports a step, and logs it: TV where it was measured."""
+        self._shown.update(step, loss=loss, log_z=log_z, tv=tv)
+        measured, distance = tv or (-1, 0.0)
+        last = {"tv": distance} if measured == step else {}
+        self._log(step, {"loss": loss, "log_z": log_z, **last})
+
+    def say(self, message: str) -> None:
+        """Shows a line."""
+        self._shown.say(message)
 
 
 def silent(title: str, steps: int) -> Progress:

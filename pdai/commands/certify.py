@@ -2,9 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -157,7 +155,7 @@ class Certify(Accepting):
                 )
             from pdai.show.sample_tables import csv_table
 
-            replace_file(self.table, csv_table(_columns(made.table)))
+            replace_file(self.table, csv_table(made.states()))
         if self.out is not None:
             replace_file(self.out, (json.dumps(made.to_json(), indent=1) + "\n").encode())
         if self.fail_above is not None:
@@ -198,19 +196,6 @@ class Certify(Accepting):
         show_rows(f"{name} {verdict}: {made.name}", rows, farthest if left_out else "")
         for note in made.notes:
             say(f"- {note}")
-
-
-def _columns(table: Iterable[tuple[Any, Fraction, Fraction]]) -> dict[str, list[Any]]:
-    """The columns of `--table`: decimal numbers for other programs, and exact numbers."""
-    states, learned, target = zip(*table, strict=True)
-    return {
-        "state": [*map(str, states)],
-        "p_T": [*map(float, learned)],
-        "target": [*map(float, target)],
-        "difference": [float(p - pi) for p, pi in zip(learned, target, strict=True)],
-        "p_T_exact": [*learned],
-        "target_exact": [*target],
-    }
 
 
 @dataclass(frozen=True)

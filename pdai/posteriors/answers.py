@@ -1,7 +1,7 @@
 """`pdai.posterior`: the exact answer to a table of data, without training. Imports no JAX."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pdai.posteriors.tasks import PRIORS
-from reference.contract.errors import InputError, checked, plain
+from reference.contract.errors import InputError, checked, no_such, plain
 from reference.contract.files import sha256
-from reference.contract.tables import check_unmasked
-from reference.contract.text import at_most, small
+from reference.contract.tables import check_unmasked, columns_html, framed
+from reference.contract.text import at_most, html_page, small
 from reference.posterior.columns import Levels, Table, read_table, table_of
 from reference.posterior.dag_floats import Progress
 from reference.posterior.graph_posterior import GraphPosterior, NamedEdge
@@ -130,15 +130,6 @@ def table_from(data: Any, *, drop_missing: bool = False) -> Table:
     return table_of(source, names, rows, digest, drop_missing=drop_missing)
 
 
-def framed(columns: Mapping[str, Sequence[Any]]) -> Any:
-    """Columns as a pandas frame; as they are where pandas is not installed."""
-    if find_spec("pandas") is None:
-        return dict(columns)
-    import pandas
-
-    return pandas.DataFrame(dict(columns))
-
-
 def _rounding(factors: int) -> str:
     """The remark on weights of 24 bits, products of which are summed.
 
@@ -186,6 +177,17 @@ class Answer(ABC):
     def sample(self, count: int, seed: int = 0) -> Any:
         """Independent draws, a row each, as a frame of 0 and 1 with a column for each feature."""
         return framed(self.draw_columns(count, seed))
+
+    def to_frame(self, name: str | None = None) -> Any:
+        """The table of that name, by default the first, as a frame."""
+        tables = self.tables()
+        if name is not None and name not in tables:
+            raise InputError(no_such("table of the answer", name, tables))
+        return framed(tables[name or next(iter(tables))])
+
+    def _repr_html_(self) -> str:
+        tables = [columns_html(name, columns) for name, columns in self.tables().items()]
+        return html_page(repr(self), self.facts) + "".join(tables)
 
     def __repr__(self) -> str:
         # Sums may take minutes, and are left out.

@@ -21,10 +21,10 @@ def sample_table(samples: "Samples", kind: TableFormat) -> bytes:
     pyarrow is not installed.
     """
     columns = {
-        "state": [str(x).encode(errors="backslashreplace").decode() for x in samples.states],
-        "log_reward": samples.log_reward.tolist(),
-        "log_p_f": samples.log_p_f.tolist(),
-        "log_p_b": samples.log_p_b.tolist(),
+        name: [str(x).encode(errors="backslashreplace").decode() for x in column]
+        if name == "state"
+        else column.tolist()
+        for name, column in samples.table().items()
     }
     if kind == "csv":
         return csv_table(columns)

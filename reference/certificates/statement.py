@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from reference.certificates.betting import Interval
 from reference.contract.errors import InputError, shown
+from reference.contract.tables import framed
 from reference.contract.text import html_page, small
 
 # The regimes, by the knowledge of problem and sampler: see docs/certify.md.
@@ -181,6 +182,32 @@ class Certificate:
             ],
             "notes": list(self.notes),
             "name": self.name,
+        }
+
+    def to_frame(self) -> Any:
+        """The report as a frame, a row for each line: name, lower and upper value, kind."""
+        tv = self.interval if self.tv is None else self.tv
+        lines = [*self.certain, Line(self.title, tv, self.kind), *self.lines]
+        ends = [x.value if isinstance(x.value, Interval) else (x.value, x.value) for x in lines]
+        return framed(
+            {
+                "line": [line.name for line in lines],
+                "low": [low for low, _ in ends],
+                "high": [high for _, high in ends],
+                "kind": [line.kind for line in lines],
+            }
+        )
+
+    def states(self) -> dict[str, list[Any]]:
+        """Columns with every terminal state, for `framed` and `--table`; empty but in regime E."""
+        states, learned, target = zip(*self.table, strict=True) if self.table else ((), (), ())
+        return {
+            "state": [*map(str, states)],
+            "p_T": [*map(float, learned)],
+            "target": [*map(float, target)],
+            "difference": [float(p - pi) for p, pi in zip(learned, target, strict=True)],
+            "p_T_exact": [*learned],
+            "target_exact": [*target],
         }
 
     def __repr__(self) -> str:

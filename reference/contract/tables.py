@@ -13,6 +13,8 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
+from html import escape
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +22,7 @@ import numpy as np
 
 from reference.contract.errors import InputError, shown
 from reference.contract.files import memory_of_machine, parsed_json, read_file, sha256
-from reference.contract.text import counted
+from reference.contract.text import counted, number_text
 
 # The name of the standard input.
 STDIN = "-"
@@ -50,6 +52,8 @@ DECIMAL = re.compile(
 # The first and the last character of a line that is one value, commas and all: tuples, lists, sets
 # and trees of Newick.
 WHOLE = {"()", "[]", "{}", "(;"}
+# Rows of a table that a notebook shows.
+FIRST_ROWS = 12
 GZIP, ARRAY, PARQUET = b"\x1f\x8b", np.lib.format.MAGIC_PREFIX, b"PAR1"
 # The first bytes of what is not read, with what it is, and the remedy.
 UNREAD = {
@@ -468,3 +472,25 @@ def values_of(array: np.ndarray[Any, Any], owner: str) -> list[Any]:
         raise InputError(f"{owner} has bytes that are no ASCII text: decode them first") from None
     values: list[Any] = array.tolist()
     return values if array.ndim == 1 else [*map(tuple, values)]
+
+
+def framed(columns: Mapping[str, Sequence[Any]]) -> Any:
+    """Columns as a pandas frame; as they are where pandas is not installed."""
+    if find_spec("pandas") is None:
+        return dict(columns)
+    import pandas
+
+    return pandas.DataFrame(dict(columns))
+
+
+def columns_html(title: str, columns: Mapping[str, Sequence[Any]]) -> str:
+    """The first rows of columns as HTML."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    rows = [*zip(*(column[:FIRST_ROWS] for column in columns.values()), strict=True)]
+    lines = (
+        "<tr>" + "".join(f"<td>{escape(number_text(cell))}</td>" for cell in row) + "</tr>"
+        for row in rows
+    )
+    count = len(next(iter(columns.values()), ()))
+    more = f", the first {len(rows)} of {count:,}" if count > len(rows) else ""
+    return f"<p>{escape(title + more)}</p><table><tr>{head}</tr>{''.join(lines)}</table>"
