@@ -346,6 +346,13 @@ def test_seconds_of_a_start_are_those_that_are_stored() -> None:
     for task, seconds in cells.items():
         pairs = [f"{before}, {now}" for before, now in zip(*[iter(seconds)] * 2, strict=True)]
         assert f"| {task} | {' | '.join(pairs)} |" in PERFORMANCE
+    # What the picture shows of the grid is said beside it.
+    first, second, _ = (row for row in _stored("start")[:6] if row["code"] == "now")
+    (beside,) = re.findall(r"!\[(.*?)\]\(start\.png\)", PERFORMANCE)
+    said = re.findall(r"(\d\.\d)(?: s)? and (\d\.\d)", beside)
+    names = list(first)[list(first).index("import") :]
+    assert said == [tuple(f"{row[x]['median']:.1f}" for row in (first, second)) for x in names]
+    assert len(names) == 7
 
 
 def test_limits_are_those_of_the_code() -> None:
