@@ -33,8 +33,8 @@ class Answer(NamedTuple):
     Attributes:
         accepted: True if the theorem is proved, from no assumption.
         statement: the theorem.
-        assumptions: the axioms that it rests on, in the words of Coq; empty if it is refused.
-        reason: the error of Coq; empty if it is accepted.
+        assumptions: what it rests on, in the words of Coq; empty if it is no theorem.
+        reason: the error of Coq, or the axioms; empty if it is accepted.
         seconds: of the processor, for the file, and for the proofs before it if they were compiled.
     """
 
@@ -75,7 +75,7 @@ def check_theorem(path: Path | str) -> Answer:
         )
     statement = text[text.index("\nTheorem ") + 1 : text.index("\nProof.")]
     said, accepted = run.stdout.strip(), run.returncode == 0 and run.stdout.strip() == CLOSED
-    reason = "" if accepted else " ".join(run.stderr.split())[-400:]
+    reason = "" if accepted else " ".join((run.stderr or said).split())[-400:]
     return Answer(accepted, statement, said, reason, _seconds() - before)
 
 

@@ -159,6 +159,25 @@ def test_masses_of_unrelated_denominators_are_rounded(
     assert "0.133333333333 <= TV table p_T <= 0.133333333334" in proved(path).statement
 
 
+@needs_coq
+@pytest.mark.catches(
+    "A theorem that rests on an axiom counts as proved.",
+    "pdai/certifying/theorems.py",
+    "run.returncode == 0 and run.stdout.strip() == CLOSED",
+    "run.returncode == 0",
+)
+def test_an_axiom_is_no_proof(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nobody compares the text before."""
+    pdai.certify(ROWS.__getitem__, Paths, theorem=path)
+    monkeypatch.setattr(theorems, "_read", lambda path: (Path(path).read_text(), theorems._TABLE))
+    proof = re.compile(r"(?<=Proof\. ).*(?= Qed)")
+    text = proof.sub("destruct cheat.", path.read_text()).replace("== 3 # 20", "== 2 # 20")
+    path.write_text(text.replace("\nTheorem", "\nAxiom cheat : False.\nTheorem"))
+    made = check_theorem(path)
+    assert not made.accepted
+    assert "Axioms: cheat : False" in made.reason
+
+
 CHANGES = (
     *(("(to 1 1;;", "(to 1 2;;"), ("(to 1 1;;", "(to 2 1;;"), ("to 2 3;;", "to 2 4;;")),
     *(("to 4 7;;", "to 4 8;;"), ("to 5 13;;", "to 5 12;;"), ("\"'s'\" 4", "\"'s'\" 5")),
@@ -184,6 +203,12 @@ def test_twelve_changed_numbers_are_refused_by_the_kernel(
         assert "Unable to unify" in made.reason or "has type" in made.reason
 
 
+@pytest.mark.catches(
+    "Another file, with any command, is given to Coq.",
+    "pdai/certifying/theorems.py",
+    "if content is not None and wanted == text:",
+    "if content is not None:",
+)
 def test_a_file_that_differs_by_a_character_is_not_run(path: Path) -> None:
     """Whatever it is: Coq has commands that write files, and load programs."""
     pdai.certify(ROWS.__getitem__, Paths, theorem=path)
