@@ -1,4 +1,4 @@
-"""Theorems about samplers, given to Coq's kernel."""
+"""Theorems about samplers and posteriors, given to Coq's kernel."""
 
 import resource
 import shutil
@@ -13,12 +13,17 @@ from reference.certificates.drawn_theorem import read_drawn_theorem
 from reference.certificates.theorem import MODULES, Theorem, library, read_theorem
 from reference.contract.errors import InputError
 from reference.contract.files import read_file, replace_file, sha256
+from reference.posterior.dag_proof import Sums, read_sums_theorem
 
 # The proofs that a theorem needs, by the library of each: of a table, and of samples.
 _TABLE: dict[str, tuple[str, ...]] = {"Cert": MODULES}
 _DRAWN: dict[str, tuple[str, ...]] = {
     "Pdai": ("Residuals", "Betting", "Shortfall"),
     "Cert": (*MODULES, "Samples", "Bare", "Rat", "SamplesSound", "BareSound", "Drawn"),
+}
+_SUMS: dict[str, tuple[str, ...]] = {
+    "Pdai": ("Dag", "DagSums"),
+    "Cert": ("Rat", "Dags", "DagsSound"),
 }
 _FOLDERS = {"Cert": "checker", "Pdai": "coq"}
 INSTALL = "sudo apt-get install coq"
@@ -86,9 +91,11 @@ def _read(path: Path | str) -> tuple[str, dict[str, tuple[str, ...]]]:
     any command of Coq.
     """
     text = read_file(Path(path), follow=True).decode("latin-1")
-    content = read_theorem(text) or read_drawn_theorem(text)
+    content = read_theorem(text) or read_drawn_theorem(text) or read_sums_theorem(text)
     wanted = "" if content is None else content.text()
     if content is not None and wanted == text:
+        if isinstance(content, Sums):
+            return text, _SUMS
         return text, _TABLE if isinstance(content, Theorem) else _DRAWN
     lines = enumerate(zip(f"{wanted}\n".split("\n"), f"{text}\n".split("\n"), strict=False), 1)
     place = next((number for number, (one, other) in lines if one != other), "the last")
@@ -144,7 +151,7 @@ def _compiled(program: str, work: Path, needed: dict[str, tuple[str, ...]]) -> P
                 raise InputError(
                     f"{file} of the proofs does not compile with {version.split(',')[0].strip()} "
                     f"({' '.join(run.stderr.split())[-200:]}): {TESTED} is tested, with the "
-                    f"packages of `{MATHCOMP if needed == _DRAWN else INSTALL}`"
+                    f"packages of `{MATHCOMP if needed != _TABLE else INSTALL}`"
                 )
         # Another process may have been faster.
         with suppress(OSError):

@@ -12,7 +12,7 @@ from pdai.commands.tables import say, show_rows
 
 @dataclass(frozen=True)
 class CheckTheorem:
-    """Let Coq's kernel check a theorem that `pdai certify --theorem` has written.
+    """Let Coq's kernel check a theorem that `pdai certify` or `pdai posterior` has written.
 
     It needs Coq alone (sudo apt-get install coq). The exit status is 0 if the theorem is proved
     without assumptions, and 1 if the kernel refuses it.

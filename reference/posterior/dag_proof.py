@@ -1,4 +1,6 @@
-"""A file of weights and of their sums over all graphs, which `pdai-check` computes again.
+"""Weights and their sums over all graphs, as files that a proved program or Coq's kernel checks.
+
+`pdai-check` reads
 
 ```
 pdai-dags 1
@@ -11,19 +13,129 @@ end
 ```
 
 Sets come as the binary numbers from 0 on, whose highest digit is the first node. Numbers are
-hexadecimal. The verified program is described in `proofs_notes/checker/README.md`.
+hexadecimal. `proofs_notes/checker/README.md` says what is proved.
 """
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple, Self
 
-from reference.contract.files import replace_file
-from reference.posterior.dag_sums import DagSums
+from reference.certificates.theorem import LABEL, library, quoted
+from reference.contract.errors import TooLargeError
+from reference.contract.files import read_file, replace_file
 from reference.posterior.graph_posterior import GraphPosterior
+
+# Variables up to which Coq's kernel takes less than half an hour.
+MOST_STATED = 10
+_HEAD = """\
+(* A theorem about a posterior of directed acyclic graphs, for Coq's kernel. It says, and it ends
+   with the proof: the sum of all weights, and those over the graphs with each edge and with each
+   path, are as they stand below. Their quotients are the probabilities. To check it:
+   pdai theorem FILE
+
+   weights_V has the weights of node V, a number for each set of parents: set number i is i in
+   binary, whose highest digit is node 0. marginals_V has for each node U the sum over the graphs
+   with an edge from U to V, and over those with a path from V to U. The weights come from scores,
+   and are taken as they are. Of labels, and of the name of the data, nothing is proved. *)
+From Coq Require Import ZArith List String.
+From Cert Require Import Dags DagsSound.
+Import ListNotations.
+Open Scope Z_scope.
+"""
+_TAIL = """
+Definition sums := Claim [{weights}]
+  0x{total:x} [{marginals}].
+
+(* What [right] means, as DagSums.v and DagsSound.v have it, which stand with their proofs in
+   proofs_notes of pdai. [set V] are the sets of nodes, ['I_n] the numbers below n.
+
+{definitions}*)
+Theorem sums_over_graphs : right sums.
+Proof. apply check_sound. vm_cast_no_check (eq_refl true). Qed.
+Print Assumptions sums_over_graphs.
+"""
+_NAME = re.compile(rf"Definition (?:data|node_\d+) := {LABEL}%string\.")
+_WEIGHTS = re.compile(r"Definition weights_\d+ := \[([^]]*)\]\.")
+_MARGINALS = re.compile(r"Definition marginals_\d+ := \[([^]]*)\]\.")
+_TOTAL = re.compile(r"\n  0x([0-9a-f]+) \[")
+
+
+class Sums(NamedTuple):
+    """Weights and their sums over all graphs.
+
+    Attributes:
+        labels: the name of the data, and those of the nodes.
+        weights: the weights of the sets of parents, in order, for each node.
+        total: the sum over all graphs.
+        marginals: the sums with an edge from each node to this one, and with a path to each.
+    """
+
+    labels: Sequence[str]
+    weights: Sequence[Sequence[int]]
+    total: int
+    marginals: Sequence[Sequence[tuple[int, int]]]
+
+    @classmethod
+    def of(cls, name: str, law: GraphPosterior) -> Self:
+        """Those of a posterior of some data; raises TooLargeError for more than 14 variables."""
+        sums, nodes = law.integers, range(law.nodes)
+        masks = [int(f"{place:0{law.nodes}b}"[::-1], 2) for place in range(2**law.nodes)]
+        return cls(
+            [*map(ascii, (name, *law.names))],
+            [[row[mask] for mask in masks] for row in sums.weights],
+            sums.total,
+            [[(sums.edges[u][v], sums.ancestors[v][u]) for u in nodes] for v in nodes],
+        )
+
+    def certificate(self) -> str:
+        """The file for `pdai-check`."""
+        name, *labels = self.labels
+        lines = ["pdai-dags 1", f"posterior {name}", f"nodes {len(labels)}", f"Z {self.total:x}"]
+        for row, label in zip(self.weights, labels, strict=True):
+            lines.append(" ".join(["w", *(f"{weight:x}" for weight in row), "|", label]))
+        for pairs, label in zip(self.marginals, labels, strict=True):
+            numbers = (f"{edge:x} {path:x}" for edge, path in pairs)
+            lines.append(" ".join(["m", *numbers, "|", label]))
+        return "".join(f"{line}\n" for line in [*lines, "end"])
+
+    def text(self) -> str:
+        """The file for Coq."""
+        name, *labels = self.labels
+        parts = [_HEAD, f"\nDefinition data := {quoted(name)}%string.\n"]
+        rows = zip(labels, self.weights, self.marginals, strict=True)
+        for v, (label, weights, pairs) in enumerate(rows):
+            parts += [
+                f"\nDefinition node_{v} := {quoted(label)}%string.\n",
+                f"Definition weights_{v} := [{_listed(f'0x{weight:x}' for weight in weights)}].\n",
+                f"Definition marginals_{v} := ",
+                f"[{_listed(f'(0x{edge:x}, 0x{path:x})' for edge, path in pairs)}].\n",
+            ]
+        tail = {
+            "weights": "; ".join(f"weights_{v}" for v in range(len(labels))),
+            "marginals": "; ".join(f"marginals_{v}" for v in range(len(labels))),
+            "total": self.total,
+            "definitions": _definitions(),
+        }
+        return "".join([*parts, _TAIL.format(**tail)])
+
+
+def _listed(terms: Iterable[str]) -> str:
+    return ";\n  ".join(terms)
+
+
+@cache
+def _definitions() -> str:
+    """The definitions that the theorem uses, as they stand in the proofs."""
+    sums = read_file(library().parent / "coq" / "DagSums.v").decode()
+    sound = read_file(library() / "DagsSound.v").decode()
+    graphs = sums[sums.index("Definition parents") : sums.index("Lemma is_dagP")]
+    return graphs + sound[sound.index("Section Right.") : sound.index("End Right.")] + "\n"
 
 
 def write_dags(path: Path | str, name: str, law: GraphPosterior) -> None:
-    """Writes the weights of a posterior, and its sums, to a file.
+    """Writes the weights of a posterior, and its sums, for `pdai-check`.
 
     Args:
         path: the file, which replaces an old one.
@@ -33,23 +145,44 @@ def write_dags(path: Path | str, name: str, law: GraphPosterior) -> None:
     Raises:
         TooLargeError: if it has more.
     """
-    lines = _lines(name, law.names, law.integers)
-    replace_file(Path(path), "".join(f"{line}\n" for line in lines).encode("ascii"))
+    replace_file(Path(path), Sums.of(name, law).certificate().encode("ascii"))
 
 
-def _lines(name: str, names: Iterable[str], sums: DagSums) -> Iterator[str]:
-    labels = [*map(ascii, names)]
-    masks = masks_in_order(sums.nodes)
-    yield from ("pdai-dags 1", f"posterior {name!a}", f"nodes {sums.nodes}")
-    yield f"Z {sums.total:x}"
-    for row, label in zip(sums.weights, labels, strict=True):
-        yield " ".join(["w", *(f"{row[mask]:x}" for mask in masks), "|", label])
-    for v, label in enumerate(labels):
-        pairs = (f"{sums.edges[u][v]:x} {sums.ancestors[v][u]:x}" for u in range(sums.nodes))
-        yield " ".join(["m", *pairs, "|", label])
-    yield "end"
+def write_sums_theorem(path: Path | str, name: str, law: GraphPosterior) -> None:
+    """Writes the same as a theorem for Coq's kernel.
+
+    Args:
+        path: the file, which replaces an old one.
+        name: the name of the data, in the file.
+        law: the posterior, of at most 10 variables.
+
+    Raises:
+        TooLargeError: if it has more.
+    """
+    if law.nodes > MOST_STATED:
+        raise TooLargeError(
+            f"the theorem would be about {law.nodes} variables, which would take Coq hours: at "
+            f"most {MOST_STATED} are taken; leave variables out, or take --proof, which pdai-check "
+            "reads in seconds"
+        )
+    replace_file(Path(path), Sums.of(name, law).text().encode("ascii"))
 
 
-def masks_in_order(nodes: int) -> list[int]:
-    """All bit masks, as the binary numbers whose highest digit is node 0."""
-    return [int(f"{place:0{nodes}b}"[::-1], 2) for place in range(2**nodes)]
+def read_sums_theorem(text: str) -> Sums | None:
+    """The content of a text, some of which may not be as it is written; None for another."""
+    total, names = _TOTAL.search(text), _NAME.findall(text)
+    if total is None or not names:
+        return None
+    labels = [name.replace('""', '"') for name in names]
+    weights = [_numbers(row) for row in _WEIGHTS.findall(text)]
+    marginals = []
+    for row in _MARGINALS.findall(text):
+        numbers = _numbers(row)
+        marginals.append([*zip(numbers[::2], numbers[1::2], strict=False)])
+    if not len(labels) - 1 == len(weights) == len(marginals):
+        return None
+    return Sums(labels, weights, int(total[1], 16), marginals)
+
+
+def _numbers(text: str) -> list[int]:
+    return [int(word, 16) for word in re.findall("0x([0-9a-f]+)", text)]

@@ -8,14 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pdai.certifying.theorems import CLOSED, check_theorem
 from pdai.cli import main
 from reference import TooLargeError
 from reference.certificates import run_checker
-from reference.posterior.dag_proof import write_dags
+from reference.posterior.dag_proof import write_dags, write_sums_theorem
 from reference.posterior.dag_sums import DagSums
 from reference.posterior.graph_posterior import GraphPosterior
 from tests.certificates.mutants import build
 from tests.certificates.test_certificates_program import needs_ocaml
+from tests.certificates.test_theorems import needs_coq
 from tests.refusals import refused
 from verify.lib.all_dags import enumerated, has_edge, has_path, random_weights, weighted
 
@@ -57,8 +59,8 @@ def changed(lines: list[str], nodes: int) -> Iterator[list[str]]:
 @pytest.mark.catches(
     "The paths to a node are written for those from it.",
     "reference/posterior/dag_proof.py",
-    "{sums.ancestors[v][u]:x}",
-    "{sums.ancestors[u][v]:x}",
+    "(sums.edges[u][v], sums.ancestors[v][u])",
+    "(sums.edges[u][v], sums.ancestors[u][v])",
 )
 @pytest.mark.parametrize("nodes", [2, 3, 5, 8])
 def test_the_program_computes_all_sums_again(nodes: int, checker: Path, path: Path) -> None:
@@ -126,3 +128,45 @@ def test_the_command_writes_a_file(checker: Path, path: Path, tmp_path: Path) ->
 def test_too_many_columns_are_refused(path: Path) -> None:
     law = GraphPosterior(np.zeros((15, 2**15)))
     refused(r"15 variables .*3\^15.* at most 14", write_dags, path, "x", law, kind=TooLargeError)
+    refused("15 variables.* at most 10", write_sums_theorem, path, "x", law, kind=TooLargeError)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The proofs are compiled once, in a fresh folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@needs_coq
+@pytest.mark.catches(
+    "A theorem has the paths in the place of edges.",
+    "reference/posterior/dag_proof.py",
+    "f'(0x{edge:x}, 0x{path:x})'",
+    "f'(0x{path:x}, 0x{edge:x})'",
+)
+def test_the_kernel_proves_the_sums_of_five_columns(path: Path) -> None:
+    write_sums_theorem(path, 'a "quoted" *) name', posterior(5))
+    answer = check_theorem(path)
+    assert (answer.accepted, answer.assumptions, answer.reason) == (True, CLOSED, "")
+    assert answer.statement == "Theorem sums_over_graphs : right sums."
+
+
+@needs_coq
+@pytest.mark.parametrize("place", [0, 1, 6, 7, 8, 16])
+def test_the_kernel_refuses_a_changed_number(place: int, path: Path) -> None:
+    """Weights of sets of parents that a graph may have, edges, paths and Z."""
+    write_sums_theorem(path, "x", posterior(2))
+    text = path.read_text()
+    numbers = [*re.finditer("0x[0-9a-f]+", text)]
+    assert len(numbers) == 2 * (4 + 4) + 1
+    start, end = numbers[place].span()
+    path.write_text(f"{text[:start]}{int(text[start:end], 16) ^ 1:#x}{text[end:]}")
+    assert not check_theorem(path).accepted
+
+
+def test_another_text_is_not_given_to_coq(path: Path) -> None:
+    write_sums_theorem(path, "x", posterior(2))
+    path.write_text(path.read_text().replace("Proof. apply check_sound.", "Proof. admit."))
+    refused(r"line \d+ differs from what its numbers give", check_theorem, path)
