@@ -185,7 +185,7 @@ def _definitions() -> str:
     spec, stated = (read_file(library() / f"{name}.v").decode() for name in ("Spec", "Stated"))
     ratio = spec[spec.index("Definition ratio") : spec.index("Definition holds")]
     meaning = spec[spec.index("Section Meaning") : spec.index("Record right")]
-    says = stated[stated.index("Record is_sampler") : stated.index("(* Quotients")]
+    says = stated[stated.index("Inductive steps") : stated.index("(* Quotients")]
     return f"{ratio}\n{meaning}{says}"
 
 
