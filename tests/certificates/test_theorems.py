@@ -86,7 +86,7 @@ def test_a_wrong_sampler_is_at_three_twentieths(path: Path) -> None:
     text = path.read_text()
     assert "has a total variation of exactly 3/20\n" in text
     assert "All numbers were given as fractions" in text
-    page = (Path(__file__).parents[2] / "docs" / "certify.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "records" / "certify.md").read_text()
     begins = page.index("(* A theorem about one sampler")
     for shown_part in page[begins : page.index("```", begins)].split("...\n"):
         assert shown_part in text
