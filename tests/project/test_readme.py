@@ -17,6 +17,7 @@ from unittest import mock
 import pytest
 
 from benchmarks.harness import cell
+from examples.real_samplers import STORED as SAMPLERS
 from fast.laws.terminal_law import MAX_HISTORIES
 from pdai.experiments import EXPERIMENTS, price, tables
 from pdai.experiments.base import BEST, MARKOVIAN, RESET, STRONGEST, Pair
@@ -69,6 +70,12 @@ def test_the_shuffle_is_judged_as_shown() -> None:
             counts[names["shuffled"](["a", "b", "c"])] += 1
     tv = sum(abs(Fraction(count, 27) - Fraction(1, 6)) for count in counts.values()) / 2
     assert f"The true value here is {tv}, about {float(tv):.4f}" in TEXT
+
+
+def test_a_real_sampler_is_as_far_off_as_its_sum() -> None:
+    rows = json.loads(SAMPLERS.read_text()).values()
+    (row,) = (row for row in rows if "3 * 2**29" in row["call"])
+    assert f"`{row['call']}` is off by {row['exact']}." in TEXT
 
 
 def test_the_table_of_patients_is_summed_as_shown() -> None:
