@@ -270,18 +270,23 @@ def check_outside(outside: Iterable[Hashable], target: Iterable[Hashable]) -> No
 
     Raises InputError if one may be a value of the target, written otherwise, or a missing one.
     """
-    texts = {_bare_text(x): x for x in target}
+    texts = {_bare(x): x for x in target}
     for x in dict.fromkeys(outside):
-        if (alike := _bare_text(x)) in texts:
+        if (alike := _bare(x)) in texts:
             raise InputError(
                 f"the sample {shown(x)} is not in the target, but {shown(texts[alike])} is, and "
                 "may be the same value: write both as the same text or the same type of number"
             )
-        if alike.lower() in NOTHING:
+        if not NOTHING.isdisjoint(part.lower() for part in alike):
             raise InputError(
                 f"the sample {shown(x)} is not in the target, and may stand for a missing one: "
                 "leave such samples out, or write them otherwise"
             )
+
+
+def _bare(x: Hashable) -> tuple[str, ...]:
+    """The parts of a tuple, or of another value the one, as `_bare_text` has them."""
+    return tuple(map(_bare_text, x if isinstance(x, tuple) else (x,)))
 
 
 def _bare_text(x: Hashable) -> str:

@@ -147,8 +147,8 @@ class StateTexts:
         some = next(iter(self._terminals or ()))
         is_theirs = self._parse is None and not is_ours(self._problem)
         parse = f", or give {self._name} a parse(text)" if is_theirs else ""
-        if isinstance(some, tuple) and isinstance(text, str) and "," in text:
-            parse += "; a file with a column for each part names them in its first line (--columns)"
+        if isinstance(some, tuple) and (isinstance(text, tuple) or "," in text):
+            parse += "; a column for each part is named in the first line, and by --columns"
         return (
             f"the sample {shown(text)} is none of the problem's {len(self._terminals or ()):,} "
             f"terminal states: write them as the problem does, such as {plain(some)}{parse}"

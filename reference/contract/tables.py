@@ -413,7 +413,8 @@ def parts_of(
     if len(values) == 1 and not shape.picks:
         is_clear |= values[0] in VALUES or sheet.is_sure
     if not is_clear or not allowed(beside):
-        fix = f"{', '.join(shape.columns)}, as columns says, and {fix}" if shape.picks else fix
+        if shape.picks:
+            fix = fix.replace(unnamed[0], ", ".join(shape.columns))
         has = f"the columns {', '.join(names)}" if sheet.names else "no names of columns"
         raise InputError(
             f"{source} has {has}, but must have {fix}: add those that are missing, leave others "

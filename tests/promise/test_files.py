@@ -104,6 +104,7 @@ def law_and_draws(counts: dict[Any, int]) -> tuple[ListedLaw, list[Any]]:
     "reference/contract/tables.py",
     "        values = [*shape.columns]",
     "        values = [name for name in names if name in shape.columns]",
+    by="refusal",
 )
 @settings(max_examples=150, deadline=None)
 @given(way=ways, counts=tuples, order=st.permutations(range(3)))
@@ -339,7 +340,7 @@ PAIRS = {("a", "x"): 1, ("b", "y"): 1}
 PAIRED = "A,S\n" + "a,x\nb,y\n" * 20
 test_samples_that_are_nearly_right_are_refused_by_their_reason = refuses(
     certified,
-    (".csv", PAIRED, PAIRS, r"a file with a column for each part names .*\(--columns\)"),
+    (".csv", PAIRED, PAIRS, "a column for each part is named .* by --columns"),
     (".csv", "a,7\nb,3\n", "is none of the problem's 3 terminal states"),
     (".csv", "terminal,chain,draw\na,0,0\nb,0,0\n", "has a draw twice"),
     (".csv", "terminal,draw\na,0\nb,1\n", "has the columns terminal, draw, but must"),
@@ -359,43 +360,36 @@ test_samples_that_are_nearly_right_are_refused_by_their_reason = refuses(
 )
 test_columns_that_are_not_there_are_refused = refuses(
     lambda text, columns: certified(".csv", text, PAIRS, columns=columns),
-    (PAIRED, ["A", "B"], "has no names of columns, but must have A, B, as columns says"),
+    (PAIRED, ["A", "B"], "has no names of columns, but must have A, B, log_p_f"),
     (PAIRED, ["A"], "terminal states"),
-    ("a\nb\n", ["A", "S"], "has no names of columns, but must have A, S, as columns says"),
+    ("a\nb\n", ["A", "S"], "has no names of columns, but must have A, S, log_p_f"),
 )
-test_laws_that_are_nearly_right_are_refused_by_their_reason = pytest.mark.catches(
+
+
+@pytest.mark.catches(
     "Probabilities may have any sum.",
     "reference/certificates/listed.py",
     "abs(total - 1) > PRINTED",
     "abs(total - 1) > 2",
-)(
-    refuses(
-        lambda ending, text: certified(".csv", SAMPLES, at(ending, text.encode(), law_of)),
-        (
-            ".csv",
-            "value,probability\na,0.4\nb,0.5\n",
-            "sum to 0.9, but must sum to 1: name the column",
-        ),
-        (".csv", "a,40%\nb,50%\n", "sum to 0.9, but must sum to 1"),
-        (".csv", "a,40%\nb,0.6\n", "some weights are shares such as 40%"),
-        (".csv", "value,log_weight\na,40%\nb,60%\n", "some weights are shares"),
-        (
-            ".csv",
-            "a 1\nb 1\n",
-            "line 1 has 1 column, but must have 2.*separate the columns by commas",
-        ),
-        (".csv", "a,b,1\nc,d,1\n", "line 1 has 3 columns.*in quotes if it has commas"),
-        (
-            ".csv",
-            "value,p\na,1\n",
-            "line 1: the weight of 'value' is 'p', but must be a decimal number",
-        ),
-        (".csv", "A,S,p\na,x,1\n", "line 1 has 3 columns"),
-        (".csv", "A,S,weight\na,x,1\na,x,2\n", "has the value .* twice"),
-        (".json", '{"a": [1]}', "is an object that holds"),
-        (".json", "[1, 2]", "columns"),
-        (".json", '{"a": "x"}', "the weight of 'a' is 'x'"),
-    )
+)
+@pytest.mark.parametrize("text", ["value,probability\na,0.4\nb,0.5\n", "a,40%\nb,50%\n"])
+def test_probabilities_sum_to_one(text: str) -> None:
+    with pytest.raises(InputError, match=r"sum to 0\.9, but must sum to 1: name the column weight"):
+        at(".csv", text.encode(), law_of)
+
+
+test_laws_that_are_nearly_right_are_refused_by_their_reason = refuses(
+    lambda ending, text: certified(".csv", SAMPLES, at(ending, text.encode(), law_of)),
+    (".csv", "a,40%\nb,0.6\n", "some weights are shares such as 40%"),
+    (".csv", "value,log_weight\na,40%\nb,60%\n", "some weights are shares"),
+    (".csv", "a 1\nb 1\n", "line 1 has 1 column, but must have 2.*separate the columns by commas"),
+    (".csv", "a,b,1\nc,d,1\n", "line 1 has 3 columns.*in quotes if it has commas"),
+    (".csv", "value,p\na,1\n", "line 1: the weight of 'value' is 'p', but must be a decimal"),
+    (".csv", "A,S,p\na,x,1\n", "line 1 has 3 columns"),
+    (".csv", "A,S,weight\na,x,1\na,x,2\n", "has the value .* twice"),
+    (".json", '{"a": [1]}', "is an object that holds"),
+    (".json", "[1, 2]", "columns"),
+    (".json", '{"a": "x"}', "the weight of 'a' is 'x'"),
 )
 
 
@@ -407,6 +401,24 @@ def test_columns_may_be_named_beside_a_law_of_python() -> None:
     assert (made.samples, made.impossible, made.interval.low) == (60, 0, 0)
     wrong = text.replace("0", "0.0"), law
     refused("terminal states", lambda: certified(".csv", *wrong, columns=["first", "second"]))
+
+
+@pytest.mark.catches(
+    "The parts of a tuple may be missing or written otherwise.",
+    "pdai/certifying/target.py",
+    "x if isinstance(x, tuple) else (x,)",
+    "(x,)",
+)
+@pytest.mark.parametrize("part", ["nan", "", "NA", "y ", "'y'", "\u200by"])
+def test_a_part_that_is_missing_or_written_otherwise_is_no_impossible_draw(part: str) -> None:
+    """The sampler was wrong for certain."""
+    rows = [["A", "S"], *([["a", "x"], ["b", "y"]] * 20), ["b", part]]
+    ask = {"columns": ["A", "S"], "if_independent": True}
+    text = lines(rows).decode()
+    refused("missing one|may be the same value", lambda: certified(".csv", text, PAIRS, **ask))
+    other = [*rows[:-1], ["b", "z"]]
+    made = certified(".csv", lines(other).decode(), PAIRS, **ask)
+    assert made.excluded == [("b", "z")]
 
 
 @pytest.mark.parametrize("mark", [";", "\t"])

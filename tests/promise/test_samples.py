@@ -138,8 +138,8 @@ SPELLED = ["c", "é", "e\u0301", "1e-5", "0.00001", "1e50", "0.1", 1, 17, 0.1, 0
 @pytest.mark.catches(
     "What is written otherwise is compared as it is written.",
     "pdai/certifying/target.py",
-    "if (alike := _bare_text(x)) in texts:",
-    "if (alike := str(x)) in texts:",
+    "if (alike := _bare(x)) in texts:",
+    "if (alike := (str(x),)) in texts:",
 )
 @settings(max_examples=120, deadline=None)
 @given(value=st.sampled_from(SPELLED), data=st.data(), rng=seeds)
@@ -161,7 +161,7 @@ MISSING = [None, math.nan, np.float32("nan"), pandas.NA, "", "NaN", "N/A", " nul
 @pytest.mark.catches(
     "What stands for a missing value is an impossible draw.",
     "pdai/certifying/target.py",
-    "if alike.lower() in NOTHING:",
+    "if not NOTHING.isdisjoint(part.lower() for part in alike):",
     "if alike in ():",
 )
 @settings(max_examples=40, deadline=None)
