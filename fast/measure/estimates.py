@@ -77,10 +77,7 @@ class _Samples:
             self.exact = exact_terminals(environment, closed_form, self.count, seed)
             self.log_z = closed_form.log_z().value
         self.log_rewards = self._log_rewards(self.final)
-        few = max(2, BACKWARD * self.count // SAMPLES)
-        back = backward_paths(policies[0], environment, self.final, seed)
-        # Where p_B leaves nothing to chance, one trajectory of each state is exact.
-        self.backward = few if back.log_p_b.any() else 1
+        self.backward = max(2, BACKWARD * self.count // SAMPLES)
         self.laws: list[Floats] = []
         self.biases: list[float] = []
         self.drawn: list[int] = []
@@ -236,7 +233,11 @@ def estimated_fcs(
         of the bias; the estimates of `log p_T`, in nats; and the number of trajectories.
     """
     batches = np.arange(len(log_rewards)).reshape(-1, size)
-    target, ratios, count = scaled(log_rewards), list[Floats](), min(2, backward)
+    target, first = scaled(log_rewards), backward_paths(policy, environment, final, seed)
+    ratios = [first.log_ratio]
+    # Where p_B leaves nothing to chance, one trajectory of each state is exact.
+    most = backward if first.log_p_b.any() else 1
+    count = min(2, most)
 
     def fcs(rows: Floats) -> tuple[Estimate, Floats]:
         largest = rows.max(0)
@@ -252,9 +253,9 @@ def estimated_fcs(
         half = fcs(np.stack(ratios[: count // 2]))[0] if count > 1 else whole
         fall = half.mean - whole.mean
         share = ENOUGH if count >= 8 else ENOUGH / 10
-        if count == backward or abs(fall) < share * whole.mean:
+        if count == most or abs(fall) < share * whole.mean:
             return whole, fall, log_p, count
-        count = min(2 * count, backward)
+        count = min(2 * count, most)
 
 
 def random_terminals(environment: AbstractEnvironment[Any], count: int, seed: int) -> Any:
