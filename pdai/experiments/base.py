@@ -133,6 +133,8 @@ class Experiment:
         not_testable: the reason why the claim cannot be tested as stated; "" if it can.
         optimum: the best possible value of each row, if it is not the value of exact sampling.
         bounds: computed intervals by name and row, such as for the least TV of a kind of policy.
+        beside: the beginning of the names of the rows that stand beside one of another experiment,
+            by its label and row.
         axis: the unit of rows that are numbers, or of the names at the side of a figure.
         layout: whether rows are instances and columns models, or the other way round.
     """
@@ -159,6 +161,7 @@ class Experiment:
     not_testable: str = ""
     optimum: Mapping[str, float] = field(default_factory=dict)
     bounds: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
+    beside: Mapping[str, str] = field(default_factory=dict)
     axis: str = ""
     layout: Layout = "rows"
 

@@ -131,10 +131,38 @@ def beside_the_paper(every: Sequence[Results]) -> str:
         for place, row in enumerate(rows):
             papers = [f"{quoted[row, m].mean:g}" for m in experiment.compared if (row, m) in quoted]
             why = "as above" if place else experiment.explained
-            paper = " / ".join(papers) or "no number"
-            body.append([f"{experiment.label}: {row}", paper, *_ours(results, row), why])
-    head = ["", "paper: without / with memory", "here, the same two", "here: SRWM+ / GRU+"]
-    return markdown([*head, "explained by"], body)
+            paper, name = " / ".join(papers) or "no number", f"{experiment.label}: {row}"
+            today = Comparison(results, row, experiment.compared).outcome.value
+            printed = _against_the_baseline(every, name)
+            body.append([name, paper, *_ours(results, row), today, printed, why])
+    head = [
+        "",
+        "paper: without / with memory",
+        "here, the same two",
+        "here: SRWM+ / GRU+",
+        "verdict",
+    ]
+    return markdown([*head, "against the baseline as printed", "explained by"], body)
+
+
+def _against_the_baseline(every: Sequence[Results], name: str) -> str:
+    """The rows of other experiments that stand beside one: what is compared there, and verdicts."""
+    said, waiting = list[str](), False
+    for results in every:
+        start = results.experiment.beside.get(name)
+        rows = [
+            row for row in results.experiment.rows if start and f"{row}, ".startswith(f"{start}, ")
+        ]
+        for row in rows:
+            both = Comparison(results, row, results.experiment.compared)
+            if both.gap is None:
+                waiting = True
+            else:
+                place = row.removeprefix(f"{start}").removeprefix(", ")
+                said.append(f"{place}: {_ours(results, row)[0]}, {both.outcome.value}")
+    if waiting:
+        said.append("the rest not yet trained" if said else "not yet trained")
+    return "; ".join(said) or "-"
 
 
 def _ours(results: Results, row: str) -> list[str]:

@@ -118,7 +118,7 @@ BY_HAND = {
     "study:forgetting": "0.002 0.004 0.22 0.28",
     "study:paper_rate": "0.58 0.61 1,000 0.05 300 700 500 0.02 1,200 1,800",
     "study:integers": "0.15",
-    "study:baseline": "0.084 0.011",
+    "study:baseline": "0.084 0.165 0.025 0.13 0.011",
     "study:faster_sets": "0.0144 0.0017 0.0019 0.0030 0.0037 0.0023 0.0027 0.0025 0.0032",
     "study:posteriors": "1.4e36",
 }

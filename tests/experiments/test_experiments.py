@@ -464,3 +464,45 @@ def test_what_brings_most_is_what_the_page_says() -> None:
     )
     assert by_task["sparse grid, integers"]["encoding"].gap.mean == pytest.approx(before - after)
     assert gains.gains_table(EVERY) in (FOLDER / "questions.md").read_text()
+
+
+@pytest.mark.catches(
+    "the finding has the baseline explain all of Syn-8",
+    "pdai/experiments/findings/study_baseline.md",
+    "bring two thirds of the paper's",
+    "bring nine tenths of the paper's",
+)
+def test_the_baseline_explains_as_much_as_its_finding_says() -> None:
+    (study,) = (one for one in EVERY if one.experiment.label == "study:baseline")
+    papers = study.experiment.quoted
+    shares = []
+    for task in ("Syn-8", "Syn-16", "16 bits"):
+        row = f"{task}, integers"
+        ours = study.values(row, "Markovian")
+        assert len(ours) >= 3
+        shares.append(ours.mean() / papers[row, "Markovian"].mean)
+    assert shares[:2] == [pytest.approx(2 / 3, abs=0.02), pytest.approx(1 / 6, abs=0.01)]
+    assert shares[2] > 1
+    text = study.experiment.finding
+    assert "bring two thirds of the paper's Markovian number on Syn-8" in text
+    assert "a sixth on Syn-16" in text
+    assert "more than all of it on 16 bits" in text
+    for task in ("Syn-8", "Syn-16"):
+        biases = Comparison(study, f"{task}, one-hot", ("Markovian", "Markovian, biases"))
+        assert biases.standing not in DECIDED
+    row = "Syn-8, integers"
+    pairs = (("Markovian", "SRWM"), ("SRWM reset", "SRWM"))
+    gain, memory = (Comparison(study, row, pair) for pair in pairs)
+    assert gain.outcome.value == "direction only"
+    assert memory.standing not in DECIDED
+    assert Comparison(study, "Syn-8, one-hot", pairs[0]).outcome.value == "opposite"
+    markovian, with_memory = (papers[row, name].mean for name in pairs[0])
+    assert round(with_memory / markovian, 2) == 0.13
+    assert round(markovian - with_memory, 3) == 0.073
+    on_integers, one_hot = (
+        [study.values(f"Syn-8, {code}", model).mean() for model in study.models
+         if len(study.values(f"Syn-8, {code}", model))]
+        for code in ("integers", "one-hot")
+    )  # fmt: skip
+    assert max(one_hot) < with_memory < min(on_integers)
+    assert study.untrained("Syn-16, integers") < papers["Syn-16, integers", "Markovian"].mean
