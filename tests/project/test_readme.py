@@ -295,7 +295,7 @@ def test_rates_beside_peers_are_those_that_are_stored() -> None:
         medians = (cell(libraries[peer]["per CPU second"]["median"]) for peer in PEERS)
         actions = ", ".join(f"{libraries[peer]['actions']:.1f}" for peer in PEERS)
         row = [*key, *medians, f"{_ratio(libraries):.2f}", actions]
-        assert f"\n| {' | '.join(map(str, row))} |\n" in PERFORMANCE
+        assert f"\n| {' | '.join(map(str, row))} |\n" in RECORD
 
 
 @pytest.mark.catches(
