@@ -112,3 +112,19 @@ WRONG_BARE = {
     "a value that is none": bare_text(BARE, [*BARE_DRAWN[:-1], 7]),
     "a value before the first": bare_text(BARE, [*BARE_DRAWN[:-1], -1]),
 }
+
+# Two nodes: three graphs, of the weights 6, 15 and 14.
+RIGHT_SUMS = """pdai-dags 1
+posterior 'my.csv'
+nodes 2
+Z 23
+w 2 5 0 0 | 'a'
+w 3 0 7 0 | 'b'
+m 0 23 f e | 'a'
+m e f 0 23 | 'b'
+end
+"""
+WRONG_SUMS = [
+    RIGHT_SUMS.replace(old, new)
+    for old, new in (("Z 23", "Z 24"), ("f e", "f f"), ("f e", "e e"), ("w 2", "w 3"))
+]

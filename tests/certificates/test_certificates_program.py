@@ -37,7 +37,14 @@ from tests.certificates.drawn import (
     with_a_number_changed,
 )
 from tests.certificates.mutants import CHECKER, DRAW_MUTANTS, MUTANTS, build
-from tests.certificates.samples import RIGHT_BARE, RIGHT_SAMPLES, WRONG_BARE, WRONG_SAMPLES
+from tests.certificates.samples import (
+    RIGHT_BARE,
+    RIGHT_SAMPLES,
+    RIGHT_SUMS,
+    WRONG_BARE,
+    WRONG_SAMPLES,
+    WRONG_SUMS,
+)
 from tests.refusals import refused
 from verify.lib.bits import deciding_strings
 
@@ -228,8 +235,8 @@ def test_control_mutants_of_the_program_are_caught(name: str, tmp_path: Path) ->
 def expected() -> tuple[tuple[str, bool], ...]:
     """Texts, and whether they are right; first those that most mutants get wrong."""
     wrong = [text for text in reversed(WRONG.values()) if len(text) < 10_000]
-    right = (*RIGHT, RIGHT_SAMPLES, *RIGHT_BARE)
-    wrong += [*WRONG_SAMPLES.values(), *WRONG_BARE.values()]
+    right = (*RIGHT, RIGHT_SAMPLES, *RIGHT_BARE, RIGHT_SUMS)
+    wrong += [*WRONG_SAMPLES.values(), *WRONG_BARE.values(), *WRONG_SUMS]
     return *((text, True) for text in right), *((text, False) for text in wrong)
 
 

@@ -43,7 +43,7 @@ ROOMS = {
     "pdai/posteriors": (1_200, None),
     # 220 lines more for the claim aliased-forks, in rationals.
     "verify": (22_830, 21_000),
-    "tests": (26_061, 18_500),
+    "tests": (26_091, 18_500),
     "benchmarks": (4_730, 2_500),
     "examples": (3_330, 2_500),
 }
@@ -58,7 +58,7 @@ ROOMS = {
 # Real samplers, judged: 420 of all.
 # Frames, pages of notebooks and a logger: 120, with their tests 220.
 PRODUCT = {"lines": (50_750, 40_500), "files": (319, 240), "functions": (3_101, 2_300)}
-ALL = (108_340, 86_000)
+ALL = (108_370, 86_000)
 
 
 class Size(NamedTuple):
