@@ -14,7 +14,7 @@ from fast.checking.environment import check_environment
 from fast.training.compose import configure
 from pdai.experiments import EXPERIMENTS, price
 from pdai.experiments.base import MARKOVIAN
-from pdai.experiments.definitions import SHOWN_DIGITS, define, outwards
+from pdai.experiments.definitions import FOLDER, SHOWN_DIGITS, define, outwards
 from pdai.experiments.floors import Floors, floors, observation, settings, store
 from pdai.experiments.minimisers import LOSSES
 from pdai.experiments.minors import least_distance
@@ -136,7 +136,8 @@ def test_the_page_has_the_stored_numbers_of_every_row() -> None:
     "| 0.3569 | 0.3550 |",
 )
 def test_the_page_on_losses_has_the_stored_numbers() -> None:
-    page = " ".join((price.PAGE.parent / "loss_decides.md").read_text().replace("\n>", "").split())
+    text = (FOLDER.parents[1] / "docs" / "loss_decides.md").read_text()
+    page = " ".join(text.replace("\n>", "").split())
     lines = {line.row: line for line in price.lines()}
     hidden = {row: line for row, line in lines.items() if line.price.floor.high > 0}
 
