@@ -162,22 +162,34 @@ def test_elementary_symmetric_polynomials_sum_products_over_subsets() -> None:
         assert value == sum(math.prod(c) for c in combinations(values, degree))
 
 
-class Fixed(Random):
+class Fixed:
     """Draws what it is told, of what it is told first."""
 
     def __init__(self, *draws: int) -> None:
-        super().__init__(0)
         self.draws = list(draws)
 
-    def randrange(self, *_: Any) -> int:
+    def randrange(self, _: int) -> int:
         return self.draws.pop(0)
 
+    def integers(self, *_: Any, size: int, **__: Any) -> Any:
+        return np.full(size, self.draws.pop(0), np.uint64)
 
-def test_items_are_drawn_by_integers_without_bias() -> None:
-    # Of the four integers below the sum, three stand for the last item, and one leaves the first.
-    problem = Sets(fractions(1, 3), 1)
-    drawn = [problem._by_item(Fixed(last, 0)) for last in range(4)]
-    assert Counter(drawn) == {Items((0,)): 1, Items((1,)): 3}
+
+@pytest.mark.catches(
+    "a draw whose bits are equal takes the item always",
+    "reference/problems/sets.py",
+    "chosen[row, i] = rng.randrange(total[k]) < rest",
+    "chosen[row, i] = True",
+)
+def test_items_are_drawn_by_integers_without_bias(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The last item's 2 / 3 are two of the four words of two bits, and two thirds of a third word.
+    monkeypatch.setattr(sets, "BITS", 2)
+    drawn = Counter[Items]()
+    for word, rest in product(range(4), range(3)):
+        for name, fixed in (("seeded_arrays", Fixed(word, 0)), ("seeded", Fixed(rest, 0))):
+            monkeypatch.setattr(sets, name, lambda *_, fixed=fixed: fixed)
+        drawn.update(Sets(fractions(1, 2), 1)._by_item(1, 0))
+    assert drawn == {Items((0,)): 4, Items((1,)): 8}
 
 
 def test_a_run_of_one_letter_has_one_edge_for_both_ends() -> None:
