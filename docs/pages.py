@@ -20,7 +20,9 @@ from sphinx.highlighting import PygmentsBridge
 
 import reference as r
 from examples.losses.vectors import FOLDER, policy_of
+from examples.necklaces import Necklaces
 from pdai.parsing import COMMANDS, parse
+from reference.looking.inspection import inspect_problem
 from reference.looking.show import svg
 from verify.lib.ledger import CLAIMS, NOTES, files_of_tests, result_of
 from verify.lib.record import Claim, Severity
@@ -125,12 +127,13 @@ def command_line() -> str:
 
 
 def pictures() -> dict[str, str]:
-    """A small graph, its lift and a policy on it, and counterexamples of losses, as SVG."""
+    """Necklaces; a small graph, its lift and a policy on it; counterexamples of losses: as SVG."""
     children = {"s": ["a", "b"], "a": ["c"], "b": ["c"], "c": ["x", "y"], "x": [], "y": []}
     dag = r.pointed_dag(children)
     lifted = r.lift(dag, r.History())
     p_b = r.BackwardPolicy.uniform(lifted.dag, r.RATIONAL)
-    drawn = {"graph": dag, "lift": lifted}
+    necklaces = inspect_problem(Necklaces())
+    drawn = {"graph": dag, "lift": lifted, "necklaces": necklaces}
     drawn["policy"], _ = r.forward_from_backward(p_b, {"x": Fraction(1), "y": Fraction(2)})
     for name, file in WRONG.items():
         drawn[name] = policy_of(json.loads((FOLDER / f"{file}.json").read_text()))
