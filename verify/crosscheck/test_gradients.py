@@ -509,10 +509,10 @@ def test_a_batch_is_drawn_forwards_and_from_the_buffer_and_shared_by_devices(sma
     assert np.array_equal(actions[:6], other_actions[:6])
     assert not np.array_equal(actions[6:], other_actions[6:])
     # From half of the steps on there is no exploration: forwards it is p_F itself.
-    alone = eqx.filter_jit(partial(sample_trajectories, schedule=Networks(config).schedule))
+    forwards = eqx.filter_jit(partial(sample_trajectories, schedule=Networks(config).schedule))
     for step, is_on_policy in ((0, False), (5, True), (9, True)):
         explored, _ = drawing(environment, state(step, buffer), draws)
-        plain, _ = alone(policy, environment, draws[1:, 6:])
+        plain, _ = forwards(policy, environment, draws[1:, 6:])
         same = np.array_equal(explored.trajectories.actions[:6], plain.actions)
         assert same == is_on_policy
     assert drawing.traces == 1
