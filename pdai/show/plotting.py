@@ -230,10 +230,8 @@ def _final_tv(report: Report) -> str:
 def _caption(run: Stored) -> str:
     """Caption of a picture that stands alone: problem, seeds, data, TV and steps."""
     options = run.stored_options
-    lines = [
-        str(options.get("problem") or options["task"]),
-        *(f"{name} {text}" for name, text in run.facts.items()),
-    ]
+    facts = [f"{name} {text}" for name, text in run.facts.items()]
+    lines = [str(options.get("problem") or options["task"]), *facts]
     if run.is_solved:
         lines.append(f"solved: {run.report.notes[0]}")
     else:
