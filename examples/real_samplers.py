@@ -130,7 +130,7 @@ def numpy_products() -> Asked:
 
 @case("jax", "jax.random.randint(key, shape, 0, 3 * 2**29)", "each third equally likely")
 def jax_randint() -> Asked:
-    """Of a range above 2^16, 32 random bits are taken modulo it: some remainders come three times.
+    """The law where 32 random bits are taken modulo a range: some remainders come three times.
 
     The multiplier of the other 32 bits is 2^16 squared, which is 0 in 32 bits.
     """

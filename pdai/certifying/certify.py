@@ -98,8 +98,8 @@ def certify(
         certificate = judge(sampler, **options)
     else:
         certificate = _stated(judge, sampler, Path(theorem), options)
-    if isinstance(made := options.get("problem"), ListedLaw):
-        certificate = replace(certificate, notes=[*certificate.notes, *made.notes])
+    if isinstance(target := options.get("problem"), ListedLaw):
+        certificate = replace(certificate, notes=[*certificate.notes, *target.notes])
     if isinstance(law, Counter) or isinstance(weights, Counter):
         certificate = replace(certificate, notes=[*certificate.notes, COUNTED])
     return certificate
@@ -118,13 +118,12 @@ def _stated(
     with TemporaryDirectory() as folder:
         file = options.setdefault("certificate", Path(folder) / "table")
         certificate = judge(sampler, **options)
-        made: Any
         if certificate.regime == "E":
-            made = write_theorem(path, file, closed=certificate.kind == FLOAT_INPUT)
+            claim = write_theorem(path, file, closed=certificate.kind == FLOAT_INPUT).claim
         else:
-            made = write_drawn_theorem(path, file)
+            claim = write_drawn_theorem(path, file).claim
     named = [note.replace(f"{file}: ", f"{path}: ") for note in certificate.notes]
-    note = f"{path}: a theorem: {made.claim}; Coq's kernel checks it: pdai theorem {path}"
+    note = f"{path}: a theorem: {claim}; Coq's kernel checks it: pdai theorem {path}"
     return replace(certificate, notes=[*named, note])
 
 

@@ -127,7 +127,7 @@ def _coqc(program: str, proofs: Path, file: Path) -> subprocess.CompletedProcess
 
 
 def _compiled(program: str, work: Path, needed: dict[str, tuple[str, ...]]) -> Path:
-    """The folder of the compiled proofs, which are made if this Coq has not made them."""
+    """The folder of the compiled proofs, which are compiled if this Coq has not done so."""
     version = subprocess.check_output([program, "--version"], text=True)
     sources = {
         f"{name}/{module}.v": read_file(library().parent / _FOLDERS[name] / f"{module}.v")
@@ -140,13 +140,13 @@ def _compiled(program: str, work: Path, needed: dict[str, tuple[str, ...]]) -> P
     if kept.exists():
         return kept
     kept.parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(dir=kept.parent))
+    fresh = Path(tempfile.mkdtemp(dir=kept.parent))
     try:
         for name in _FOLDERS:
-            (made / name).mkdir()
+            (fresh / name).mkdir()
         for file, source in sources.items():
-            replace_file(made / file, source)
-            run = _coqc(program, made, made / file)
+            replace_file(fresh / file, source)
+            run = _coqc(program, fresh, fresh / file)
             if run.returncode:
                 raise InputError(
                     f"{file} of the proofs does not compile with {version.split(',')[0].strip()} "
@@ -155,7 +155,7 @@ def _compiled(program: str, work: Path, needed: dict[str, tuple[str, ...]]) -> P
                 )
         # Another process may have been faster.
         with suppress(OSError):
-            made.rename(kept)
+            fresh.rename(kept)
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(fresh, ignore_errors=True)
     return kept

@@ -32,7 +32,7 @@ DIGITS = 4
 
 
 class Gain(NamedTuple):
-    """What one thing brings in one task.
+    """The gain by one thing in one task.
 
     Attributes:
         task: the task.
@@ -51,19 +51,19 @@ def gains(every: Sequence[Results]) -> list[Gain]:
     """All gains, in the order of their definition."""
     by_label = {results.experiment.label: results for results in every}
     prices = parsed_json(read_file(PRICES))
-    made = []
+    answers = []
     for pairs in pairs_of_gains():
         task = pairs["task"]
         for thing in THINGS:
             if thing in pairs:
-                made += _measured(by_label, task, thing, pairs[thing])
+                answers += _measured(by_label, task, thing, pairs[thing])
         if "computed" in pairs:
             minima = {loss: ends[0][1] for loss, ends in prices[task]["minima"].items()}
             for thing, loss in (("loss", "likelihood"), ("exploration", "uniform")):
                 gain = minima["on policy"] - minima[loss]
                 standing = Standing.BETTER if gain > 0 else Standing.WORSE
-                made.append(Gain(task, thing, Difference(gain, gain, gain), standing))
-    return made
+                answers.append(Gain(task, thing, Difference(gain, gain, gain), standing))
+    return answers
 
 
 def _measured(
@@ -97,14 +97,14 @@ def gains_table(every: Sequence[Results]) -> str:
 
 def picture(every: Sequence[Results]) -> Figure:
     """The gains of each task as points with intervals; hollow where they do not count."""
-    made = gains(every)
-    tasks = list(dict.fromkeys(gain.task for gain in made))
+    answers = gains(every)
+    tasks = list(dict.fromkeys(gain.task for gain in answers))
     figure = Figure(figsize=(9, 0.36 * len(tasks) + 1.4), layout="constrained")
     axes = figure.subplots()
     for place, (thing, (colour, marker)) in enumerate(THINGS.items()):
         shift = (place - (len(THINGS) - 1) / 2) * 0.13
         axes.plot([], [], marker, color=colour, label=thing)
-        for task, _, gap, standing in (gain for gain in made if gain.thing == thing):
+        for task, _, gap, standing in (gain for gain in answers if gain.thing == thing):
             y = tasks.index(task) + shift
             counts = standing in (Standing.BETTER, Standing.WORSE)
             axes.plot([gap.low, gap.high], [y, y], color=colour, lw=1)

@@ -18,8 +18,9 @@ from reference.certificates.theorem import (
     library,
     quoted,
     steps_in,
+    steps_term,
+    unquoted,
 )
-from reference.certificates.theorem import steps_term as steps
 from reference.contract.errors import TooLargeError
 from reference.contract.files import read_file, replace_file
 
@@ -93,7 +94,7 @@ class Trajectories(NamedTuple):
         h = self.header
         terms = [
             f"trajectory {quoted(one.label)} {one.reward[0]} {one.reward[1]} "
-            f"({steps(one.forward)}) ({steps(one.backward)})"
+            f"({steps_term(one.forward)}) ({steps_term(one.backward)})"
             for one in self.samples
         ]
         blocks, whole = in_blocks("samples", terms)
@@ -130,9 +131,8 @@ class Draws(NamedTuple):
     @property
     def claim(self) -> str:
         """The bound in words."""
-        return (
-            f"TV to the law is at least {decimal(Fraction(self.header.tv_low, self.header.tv_den))}"
-        )
+        low = Fraction(self.header.tv_low, self.header.tv_den)
+        return f"TV to the law is at least {decimal(low)}"
 
     def text(self) -> str:
         """The file."""
@@ -169,26 +169,25 @@ def write_drawn_theorem(path: Path, certificate: Path | str) -> Trajectories | D
 
     Raises TooLargeError if the kernel would take hours.
     """
-    made: Trajectories | Draws
+    content: Trajectories | Draws
     if read_file(Path(certificate)).startswith(b"pdai-bare"):
         with open_bare(certificate) as (bare, values, numbers):
             drawn, weights = [*numbers], [value.weight for value in values]
             coarse = refuted.with_claim(bare._replace(scale=_scale(bare)), weights, drawn)
-            made = Draws(coarse, values, drawn)
+            content = Draws(coarse, values, drawn)
     else:
         with open_samples(certificate) as (header, samples):
             paths = [*samples]
-            made = Trajectories(
-                sampled.with_claim(header._replace(scale=_scale(header)), paths), paths
-            )
-    if (count := len(made.samples)) > _MOST:
+            rounded = sampled.with_claim(header._replace(scale=_scale(header)), paths)
+            content = Trajectories(rounded, paths)
+    if (count := len(content.samples)) > _MOST:
         raise TooLargeError(
             f"the theorem would have {count:,} samples, which would take Coq some "
             f"{count * _SECONDS / 60:,.0f} minutes: at most {_MOST:,} are written; draw fewer, or "
             "take --certificate, which pdai-check reads in seconds"
         )
-    replace_file(path, made.text().encode("ascii"))
-    return made
+    replace_file(path, content.text().encode("ascii"))
+    return content
 
 
 def _scale(header: SamplesHeader | BareHeader) -> int:
@@ -201,16 +200,16 @@ def read_drawn_theorem(text: str) -> Trajectories | Draws | None:
     """The content of a text, some of which may not be as it is written; None for another."""
     if (claim := _CLAIM.search(text)) is None:
         return None
-    name, numbers = claim[1].replace('""', '"'), [int(word) for word in claim[2].split()]
+    name, numbers = unquoted(claim[1]), [int(word) for word in claim[2].split()]
     if len(numbers) == 13:
         samples = [
-            Sample(label.replace('""', '"'), (int(a), int(b)), steps_in(forward), steps_in(back))
+            Sample(unquoted(label), (int(a), int(b)), steps_in(forward), steps_in(back))
             for label, a, b, forward, back in _PATH.findall(text)
         ]
         scale, count = numbers.pop(3), numbers.pop(8)
         return Trajectories(SamplesHeader(name, count, scale, *numbers), samples)
     if len(numbers) == 8:
-        values = [Value(label.replace('""', '"'), int(w)) for label, w in _VALUE.findall(text)]
+        values = [Value(unquoted(label), int(w)) for label, w in _VALUE.findall(text)]
         count = numbers.pop(5)
         header = BareHeader(name, len(values), count, *numbers)
         return Draws(header, values, [int(number) for number in _DREW.findall(text)])

@@ -154,6 +154,11 @@ def quoted(label: str) -> str:
     return '"' + label.replace('"', '""') + '"'
 
 
+def unquoted(text: str) -> str:
+    """The label in a text of Coq, without the marks around it."""
+    return text.replace('""', '"')
+
+
 def _term(row: Row) -> str:
     """A row as a term of Coq."""
     if isinstance(row, Terminal):
@@ -221,9 +226,9 @@ def write_theorem(path: Path | str, certificate: Path | str, *, closed: bool) ->
         unit = 10**_DECIMALS
         low, high = Fraction(math.floor(low * unit), unit), Fraction(math.ceil(high * unit), unit)
     sums = scale or _SCALE, header.reward_sum
-    made = Theorem(header.problem, header.reward_denominator, rows, *sums, low, high, closed)
-    replace_file(Path(path), made.text().encode("ascii"))
-    return made
+    theorem = Theorem(header.problem, header.reward_denominator, rows, *sums, low, high, closed)
+    replace_file(Path(path), theorem.text().encode("ascii"))
+    return theorem
 
 
 def _whole_scale(rows: Iterable[Row], most_bits: int) -> int | None:
@@ -247,14 +252,14 @@ def read_theorem(text: str) -> Theorem | None:
     rows: list[Row] = []
     for inner, denominator, steps, end, reward in _ROW.findall(text):
         if end:
-            rows.append(Terminal(end.replace('""', '"'), int(reward)))
+            rows.append(Terminal(unquoted(end), int(reward)))
         else:
-            rows.append(Inner(inner.replace('""', '"'), int(denominator), steps_in(steps)))
+            rows.append(Inner(unquoted(inner), int(denominator), steps_in(steps)))
     table, proof = _TABLE.search(text), _PROOF.search(text)
     numbers = [int(word) for word in proof[2].split()] if proof else []
     if table is None or proof is None or len(numbers) not in (5, 7) or 0 in numbers[4::2]:
         return None
     low, high = Fraction(*numbers[3:5]), Fraction(*numbers[-2:])
-    name, closed = table[1].replace('""', '"'), _CLOSED[True] in text
+    name, closed = unquoted(table[1]), _CLOSED[True] in text
     scale, whole = numbers[1:3]
     return Theorem(name, int(table[2]), rows, scale, whole, low, high, closed)

@@ -68,7 +68,7 @@ UNREAD = {
 
 
 class Sheet(NamedTuple):
-    """What a file or a frame holds, before its columns have a meaning.
+    """The content of a file or a frame, before its columns have a meaning.
 
     Attributes:
         source: its name in messages.
@@ -88,7 +88,7 @@ class Sheet(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """What is looked for in a file.
+    """The kind of content that is looked for in a file.
 
     Attributes:
         header: whether the first line has the names; None if names that are known show that.
@@ -210,7 +210,7 @@ def _text_sheet(source: str, text: str, shape: Shape, suffix: str) -> Sheet:
 
 
 def _mark(top: str, shape: Shape, suffix: str) -> tuple[str, bool]:
-    """What separates the columns, by the first line, and whether that has their names."""
+    """The mark between columns, by the first line, and whether that has their names."""
     marks = ["\t"] if suffix == ".tsv" else [*MARKS]
     parts = {m: next(csv.reader([top], delimiter=m), []) for m in marks} | {" ": top.split()}
     if shape.header is None:

@@ -169,7 +169,7 @@ class Table(NamedTuple):
 
     @property
     def facts(self) -> dict[str, str]:
-        """How it was read, cuts of numbers, and declared levels, in words."""
+        """The way it was read, cuts of numbers, and declared levels, in words."""
         cuts = [
             f"{name} at most {', at most '.join(tops)}, above"
             for name, tops in (self.cuts or {}).items()

@@ -183,12 +183,8 @@ def add_products(
         for j in range(m):
             done = 1 << j
             by_high, by_low = by[0][row, j], by[1][row, j]
-            old, old_low, new, new_low = (
-                high[:done],
-                low[:done],
-                high[done : 2 * done],
-                low[done : 2 * done],
-            )
+            old, old_low = high[:done], low[:done]
+            new, new_low = high[done : 2 * done], low[done : 2 * done]
             for i in range(done):
                 product = old[i] * by_high
                 rest = old_low[i] * by_high + old[i] * by_low

@@ -22,7 +22,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from reference.certificates.theorem import LABEL, library, quoted
+from reference.certificates.theorem import LABEL, library, quoted, unquoted
 from reference.contract.errors import TooLargeError
 from reference.contract.files import read_file, replace_file
 from reference.posterior.graph_posterior import GraphPosterior
@@ -173,12 +173,10 @@ def read_sums_theorem(text: str) -> Sums | None:
     total, names = _TOTAL.search(text), _NAME.findall(text)
     if total is None or not names:
         return None
-    labels = [name.replace('""', '"') for name in names]
+    labels = [*map(unquoted, names)]
     weights = [_numbers(row) for row in _WEIGHTS.findall(text)]
-    marginals = []
-    for row in _MARGINALS.findall(text):
-        numbers = _numbers(row)
-        marginals.append([*zip(numbers[::2], numbers[1::2], strict=False)])
+    pairs = map(_numbers, _MARGINALS.findall(text))
+    marginals = [[*zip(row[::2], row[1::2], strict=False)] for row in pairs]
     if not len(labels) - 1 == len(weights) == len(marginals):
         return None
     return Sums(labels, weights, int(total[1], 16), marginals)

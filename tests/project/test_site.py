@@ -3,6 +3,7 @@
 import posixpath
 import re
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 from docs import pages
@@ -10,7 +11,7 @@ from pdai.parsing import COMMANDS
 from verify.lib.ledger import CLAIMS, files_of_tests
 
 ROOT = Path(__file__).parents[2]
-PAPER = pages.paper()
+paper = cache(pages.paper)
 
 
 def test_every_claim_of_the_paper_has_a_section_and_every_section_a_claim() -> None:
@@ -31,10 +32,10 @@ def test_the_places_are_in_the_order_of_the_paper() -> None:
 
 
 def test_the_paper_s_pages_lead_to_files() -> None:
-    for name, text in PAPER.items():
+    for name, text in paper().items():
         linked = re.findall(r"\]\(([^)#]+)", text)
         paths = {posixpath.normpath(posixpath.join("docs/paper", link)) for link in linked}
-        made = {f"docs/{other}" for other in PAPER}
+        made = {f"docs/{other}" for other in paper()}
         assert [path for path in paths - made if not (ROOT / path).is_file()] == [], name
     for claim in CLAIMS:
         entry = pages.entry(claim)
@@ -44,11 +45,11 @@ def test_the_paper_s_pages_lead_to_files() -> None:
 
 
 def test_the_index_has_every_claim_once_with_an_anchor() -> None:
-    index = PAPER["paper/index.md"]
+    index = paper()["paper/index.md"]
     anchors = re.findall(r"\]\((\S+)\.md#(\S+)\)", index)
     assert max(Counter(anchors).values()) == 1
     assert len(anchors) == len(CLAIMS)
-    assert all(f"({anchor})=\n" in PAPER[f"paper/{name}.md"] for name, anchor in anchors)
+    assert all(f"({anchor})=\n" in paper()[f"paper/{name}.md"] for name, anchor in anchors)
 
 
 def test_the_command_line_page_has_every_command() -> None:
