@@ -323,12 +323,14 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize(("words", "content"), [(w, x) for w, all in KINDS.items() for x in all])
-def test_what_is_not_read_is_named(words: str, content: bytes) -> None:
+# By its words, as gzip stamps its bytes with the time and both workers must list the same tests.
+@pytest.mark.parametrize("words", KINDS)
+def test_what_is_not_read_is_named(words: str) -> None:
     law = ListedLaw({"a": 1, "b": 1, "c": 1})
-    for ask in (lambda path: record(path, law), law_of, read_table):
-        with pytest.raises(InputError, match=words):
-            at(".csv", content, ask)
+    for content in KINDS[words]:
+        for ask in (lambda path: record(path, law), law_of, read_table):
+            with pytest.raises(InputError, match=words):
+                at(".csv", content, ask)
 
 
 def certified(ending: str, content: str, law: Any = None, **options: Any) -> Any:
