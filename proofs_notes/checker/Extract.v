@@ -19,4 +19,5 @@ Extract Inlined Constant Z.leb => "Z.leq".
 Extract Inlined Constant Z.div => "(fun a b -> if Z.equal b Z.zero then Z.zero else Z.fdiv a b)".
 Extract Inlined Constant Z.to_pos => "(fun z -> Z.max z Z.one)".
 
-Separate Extraction Check.check Samples.check Bare.check Dags.check tabulate Draw.start feed.
+Separate Extraction Check.start Check.step Check.finish Samples.start Samples.step Samples.finish
+  Bare.start Bare.step Bare.finish Dags.check tabulate Draw.start feed.

@@ -1,9 +1,11 @@
 """The verdicts of the extracted program, of Coq's own evaluation of `check`, and of Python.
 
-`python -m tests.certificates.in_coq [COUNT]`: needs Coq, and takes 70 ms for each of COUNT.
+`python -m tests.certificates.in_coq [COUNT [EVERY]]`: needs Coq, which gets one text in EVERY, and
+takes 35 ms for each.
 """
 
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -13,7 +15,7 @@ from pathlib import Path
 from reference.certificates import check_certificate, write_certificate
 from tests.certificates.corruptions import RIGHT, WRONG
 from tests.certificates.drawn import sampler, with_a_number_changed, words_of
-from tests.certificates.mutants import CHECKER, build
+from tests.certificates.mutants import CHECKER, MANY, branches, build
 
 MODULES = ("Spec", "Trie", "Check")
 RELATIONS = {"=": "Equal", "<=": "AtMost", ">=": "AtLeast"}
@@ -48,19 +50,33 @@ def term(text: str) -> str:
     return f"check (Cert ({head}{numbers[2]} {numbers[3]}) [{'; '.join(rows)}])"
 
 
+def verdicts(folder: Path, drawn: list[str]) -> list[tuple[str, bool]]:
+    """The texts that the program reads, and whether it accepts them, as Python must."""
+    paths = [folder / f"text{number}" for number in range(len(drawn))]
+    for path, text in zip(paths, drawn, strict=True):
+        path.write_text(text)
+    run = subprocess.run(
+        [build(folder, *MANY, counts=True), "-"], cwd=folder, check=True, capture_output=True,
+        input="".join(f"{path}\n" for path in paths), text=True,
+    )  # fmt: skip
+    said = re.findall(r"^status (\d)$", run.stdout, re.MULTILINE)
+    result = []
+    for path, text, status in zip(paths, drawn, said, strict=True):
+        if status != "2" and text.endswith("end\n"):
+            result.append((text, status == "0"))
+            assert check_certificate(path).accepted == result[-1][1]
+    return result
+
+
 def main() -> None:
     """Prints how many verdicts were compared."""
+    count, every = [*map(int, sys.argv[1:]), *(100, 1)[len(sys.argv) - 1 :]]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        program = build(folder)
-        terms, verdicts = [], []
-        for text in texts(folder, int(sys.argv[1]) if len(sys.argv) > 1 else 100):
-            run = subprocess.run([program, "-"], input=text.encode(), capture_output=True)
-            if run.returncode in (0, 1) and text.endswith("end\n"):
-                terms.append(term(text))
-                verdicts.append("true" if run.returncode == 0 else "false")
-                (folder / "certificate").write_text(text)
-                assert check_certificate(folder / "certificate").accepted == (run.returncode == 0)
+        compared = verdicts(folder, texts(folder, count))
+        taken = branches(folder, "check")
+        in_both = random.Random(5).sample(compared, len(compared) // every)
+        terms = [term(text) for text, _ in in_both]
         for module in MODULES:
             shutil.copy(CHECKER / f"{module}.v", folder)
         (folder / "Verdicts.v").write_text(
@@ -75,8 +91,12 @@ def main() -> None:
             command = ["coqc", "-q", "-Q", ".", "Cert", f"{module}.v"]
             run = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
     in_coq = [line.split()[1] for line in run.stdout.splitlines() if line.startswith("verdict")]
-    assert in_coq == verdicts
-    print(f"{len(verdicts)} verdicts agree, {verdicts.count('true')} of them: accepted")
+    assert in_coq == [str(accepted).lower() for _, accepted in in_both]
+    print(
+        f"{len(compared):,} texts, {sum(accepted for _, accepted in compared):,} of them accepted: "
+        f"OCaml and Python agree, and Coq on {len(in_both):,} of them; {sum(map(bool, taken))} of "
+        f"the {len(taken)} branches of check.ml are taken"
+    )
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
 """Mutants of the extracted program: in each, one test or operation is another."""
 
+import re
 import subprocess
 from pathlib import Path
 
 CHECKER = Path(__file__).parents[2] / "proofs_notes" / "checker"
+EXTRACTED = ("spec", "trie", "check", "draw", "samples", "bare", "datatypes", "dags")
 TWO = "((fun p -> p) ((fun p -> Z.shift_left p 1) Z.one))"
 CEILING = "(Z.add (Z.mul q w) (Z.sub d ((fun p -> p) Z.one)))"
 
@@ -98,13 +100,27 @@ DRAW_MUTANTS: dict[str, tuple[str, str, str]] = {
 }  # fmt: skip
 
 
-def build(folder: Path, module: str = "", old: str = "", new: str = "") -> Path:
+# Files that are named on the standard input, one after the other, by the program itself.
+MANY = (
+    "main",
+    "[ path ] -> guarded (fun () -> main (opened path))",
+    """[ _ ] -> (try while true do
+      let channel = open_in_bin (input_line stdin) in
+      Printf.printf "status %d\\n" (guarded (fun () -> main channel));
+      close_in channel
+    done with End_of_file -> ()); 0""",
+)
+
+
+def build(
+    folder: Path, module: str = "", old: str = "", new: str = "", *, counts: bool = False
+) -> Path:
     """Compiles the program in a folder, with a text of one of its modules replaced.
 
-    A mutant is compiled to bytecode, which takes a quarter of the time.
+    A mutant is compiled to bytecode, which takes a quarter of the time. With `counts`, runs in the
+    folder leave there how often each branch was taken.
     """
-    extracted = ("spec", "trie", "check", "draw", "samples", "bare", "datatypes", "dags")
-    files = [*(CHECKER / "extracted" / f"{name}.ml" for name in extracted)]
+    files = [*(CHECKER / "extracted" / f"{name}.ml" for name in EXTRACTED)]
     for file in (*files, CHECKER / "main.ml"):
         source = file.read_text()
         if file.stem == module:
@@ -113,7 +129,14 @@ def build(folder: Path, module: str = "", old: str = "", new: str = "") -> Path:
             source = flat.replace(old, new)
         (folder / file.name).write_text(source)
     names = [*(file.name for file in files), "main.ml"]
-    compiler = ["ocamlfind", "ocamlc" if module else "ocamlopt", "-w", "-a"]
-    options = ["-package", "zarith", "-linkpkg", "-o", "program"]
-    subprocess.run([*compiler, *options, *names], cwd=folder, check=True)
+    compiler = ["ocamlcp", "-P", "a"] if counts else ["ocamlc" if module else "ocamlopt"]
+    options = ["-w", "-a", "-package", "zarith", "-linkpkg", "-o", "program"]
+    subprocess.run(["ocamlfind", *compiler, *options, *names], cwd=folder, check=True)
     return folder / "program"
+
+
+def branches(folder: Path, module: str) -> list[int]:
+    """The times that each branch of a module was taken, in the runs in a folder."""
+    ask = ["ocamlprof", f"{module}.ml"]
+    run = subprocess.run(ask, cwd=folder, check=True, capture_output=True, text=True)
+    return [int(count) for count in re.findall(r"\(\* (\d+) \*\)", run.stdout)]

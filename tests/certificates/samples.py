@@ -77,7 +77,20 @@ WRONG_SAMPLES = {
     "another weight": text_of(HEADER, DRAWN, weights=1),
     "another capital below": text_of(HEADER, DRAWN, won_low=1),
     "another capital above": text_of(HEADER, DRAWN, won_high=1),
-    "p_F above one": RIGHT_SAMPLES.replace("f 2 3", "f 4 3", 1),
+    **{
+        f"{old} -> {new}": RIGHT_SAMPLES.replace(old, new, 1)
+        for old, new in (
+            *(("Z 20 21 1", "Z 0 0 1"), ("Z 20 21 1", "Z 20 21 0"), ("level 1 2", "level 1 0")),
+            *(
+                (f"scale {HEADER.scale}", "scale 0"),
+                ("TV 30000", "TV -1"),
+                ("500000 1000000", "500000 4"),
+            ),
+            *(("TV 30000", "TV 500001"), ("30000 500000 1000000", "0 0 0"), ("f 2 3", "f 4 3")),
+            *(("f 2 3", "f -2 3"), ("f 2 3", "f 0 3"), ("f 2 3", "f 0 0"), ("b 1 1", "b 2 1")),
+            *(("s 12 3", "s -12 3"), ("s 12 3", "s 12 0")),
+        )
+    },
 }
 
 # Bare samples: four values of a law, of which the first comes more often than it should.
@@ -107,6 +120,13 @@ WRONG_BARE = {
     "another number of samples": bare_text(BARE, BARE_DRAWN, samples=1),
     "another trace": bare_text(BARE, BARE_DRAWN, trace=1),
     "another capital": bare_text(BARE, BARE_DRAWN, won=1),
+    **{
+        f"{old} -> {new}": bare_text(BARE, BARE_DRAWN).replace(old, new)
+        for old, new in (
+            *(("level 1 2", "level 1 0"), ("TV 20 100", "TV 20 0")),
+            (f"scale {BARE.scale}", "scale 0"),
+        )
+    },
     "a negative weight": bare_text(BARE, BARE_DRAWN, (2, 2, -1, 2)),
     "no weight": re.sub(r"(won|v) \d+", r"\1 0", bare_text(BARE._replace(tv_low=0), [0], (1,))),
     "a value that is none": bare_text(BARE, [*BARE_DRAWN[:-1], 7]),
@@ -124,7 +144,21 @@ m 0 23 f e | 'a'
 m e f 0 23 | 'b'
 end
 """
+# Three nodes: each weight is one.
+EVEN_SUMS = "\n".join(
+    [
+        *("pdai-dags 1", "posterior ones", "nodes 3", "Z 19"),
+        *(f"w 1 1 1 1 1 1 1 1 | {name}" for name in "abc"),
+        *("m 0 19 8 9 8 9 | a", "m 8 9 0 19 8 9 | b", "m 8 9 8 9 0 19 | c"),
+        "end\n",
+    ]
+)
 WRONG_SUMS = [
     RIGHT_SUMS.replace(old, new)
-    for old, new in (("Z 23", "Z 24"), ("f e", "f f"), ("f e", "e e"), ("w 2", "w 3"))
+    for old, new in (
+        *(("Z 23", "Z 24"), ("f e", "f f"), ("f e", "e e"), ("w 2", "w 3")),
+        *(("w 2 5 0 0", "w 2 5 0"), ("w 2 5 0 0", "w 2 5 0 0 0"), ("w 2 5 0 0", "w 2")),
+        *(("w 3 0 7 0", "w 3"), ("m 0 23 f e", "m 0 23"), ("m 0 23 f e", "m 0 23 f e f e")),
+    )
 ]
+NO_SUMS = "pdai-dags 1\nposterior none\nnodes 0\nZ 1\nend\n"

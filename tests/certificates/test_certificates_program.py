@@ -36,14 +36,19 @@ from tests.certificates.drawn import (
     tv_by_trajectories,
     with_a_number_changed,
 )
-from tests.certificates.mutants import CHECKER, DRAW_MUTANTS, MUTANTS, build
+from tests.certificates.mutants import CHECKER, DRAW_MUTANTS, EXTRACTED, MUTANTS, branches, build
 from tests.certificates.samples import (
+    DRAWN,
+    EVEN_SUMS,
+    HEADER,
+    NO_SUMS,
     RIGHT_BARE,
     RIGHT_SAMPLES,
     RIGHT_SUMS,
     WRONG_BARE,
     WRONG_SAMPLES,
     WRONG_SUMS,
+    text_of,
 )
 from tests.refusals import refused
 from verify.lib.bits import deciding_strings
@@ -235,9 +240,29 @@ def test_control_mutants_of_the_program_are_caught(name: str, tmp_path: Path) ->
 def expected() -> tuple[tuple[str, bool], ...]:
     """Texts, and whether they are right; first those that most mutants get wrong."""
     wrong = [text for text in reversed(WRONG.values()) if len(text) < 10_000]
-    right = (*RIGHT, RIGHT_SAMPLES, *RIGHT_BARE, RIGHT_SUMS)
+    samples = (RIGHT_SAMPLES, text_of(HEADER._replace(tv_low=0), DRAWN))
+    right = (*RIGHT, *samples, *RIGHT_BARE, RIGHT_SUMS, EVEN_SUMS, NO_SUMS)
     wrong += [*WRONG_SAMPLES.values(), *WRONG_BARE.values(), *WRONG_SUMS]
     return *((text, True) for text in right), *((text, False) for text in wrong)
+
+
+@needs_ocaml
+def test_the_texts_take_each_branch_that_can_be_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page says of each module how many there are, how many are taken, and why not the others.
+
+    No expression of these raises or stops early: each is evaluated if its branch is taken.
+    """
+    monkeypatch.chdir(tmp_path)
+    program = build(tmp_path, counts=True)
+    assert all(accepts(program, text) == right for text, right in expected())
+    for text in (GOOD, HISTORIES, WIDE):
+        shares_drawn(program, tmp_path / "t", text, 8)
+    page = (CHECKER.parents[1] / "docs" / "records" / "verification.md").read_text()
+    for module in EXTRACTED[1:]:
+        taken = branches(tmp_path, module)
+        assert f"| `{module}.ml` | {len(taken)} | {sum(map(bool, taken))} |" in page
 
 
 def test_the_command_that_builds_the_program_names_a_script() -> None:

@@ -197,20 +197,3 @@ let finish c s =
             else false
        else false
   else false
-
-(** val run : claim -> state -> Z.t list -> state option **)
-
-let rec run c s = function
-| [] -> Some s
-| j :: js' -> (match step c s j with
-               | Some s' -> run c s' js'
-               | None -> None)
-
-(** val check : claim -> Z.t list -> Z.t list -> bool **)
-
-let check c ws js =
-  match start c ws with
-  | Some s -> (match run c s js with
-               | Some s' -> finish c s'
-               | None -> false)
-  | None -> false

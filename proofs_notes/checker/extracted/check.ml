@@ -168,22 +168,3 @@ let finish h s =
              | AtLeast -> Z.leq claimed (Z.mul lo h.tv_den))
        else false
   else false
-
-(** val run : head -> state -> row list -> state option **)
-
-let rec run h s = function
-| [] -> Some s
-| r :: rest' ->
-  (match step h s r with
-   | Some s' -> run h s' rest'
-   | None -> None)
-
-(** val check : cert -> bool **)
-
-let check c =
-  match start c.given with
-  | Some s ->
-    (match run c.given s c.rows with
-     | Some s' -> finish c.given s'
-     | None -> false)
-  | None -> false

@@ -229,22 +229,3 @@ let finish h s =
             else false
        else false
   else false
-
-(** val run : head -> state -> sample list -> state option **)
-
-let rec run h s = function
-| [] -> Some s
-| x :: drawn' ->
-  (match step h s x with
-   | Some s' -> run h s' drawn'
-   | None -> None)
-
-(** val check : head -> sample list -> bool **)
-
-let check h drawn =
-  match start h with
-  | Some s ->
-    (match run h s drawn with
-     | Some s' -> finish h s'
-     | None -> false)
-  | None -> false

@@ -17,5 +17,3 @@ type arithmetic =
 type head = { size : Z.t; arith : arithmetic; reward_sum : Z.t;
               reward_den : Z.t; claim : relation; tv_num : Z.t; tv_den : 
               Z.t }
-
-type cert = { given : head; rows : row list }
