@@ -163,3 +163,24 @@ Definition check (c : claim) : bool :=
       if Z.eqb z (whole c) then same (same same_pair) rows (marginals c) else false
   | None => false
   end.
+
+(* The probabilities that were computed in floats from the same weights, with bounds of their errors:
+   all over one number.  They are checked beside a claim, which is checked first. *)
+Record reported := Reported {
+  denominator : Z;
+  edge_error : Z;
+  path_error : Z;
+  floats : list (list (Z * Z))                               (* in the order of the marginals *)
+}.
+(* x / z is at most e / u from p / u. *)
+Definition near (z u e x p : Z) : bool :=
+  Z.leb (Z.abs (Z.sub (Z.mul p z) (Z.mul x u))) (Z.mul e z).
+Definition near_pair (z : Z) (r : reported) (x p : Z * Z) : bool :=
+  if near z (denominator r) (edge_error r) (fst x) (fst p)
+  then near z (denominator r) (path_error r) (snd x) (snd p) else false.
+Definition check_reported (c : claim) (r : reported) : bool :=
+  if Z.ltb Z0 (whole c) then
+    if Z.ltb Z0 (denominator r) then
+      if check c then same (same (near_pair (whole c) r)) (marginals c) (floats r) else false
+    else false
+  else false.

@@ -6,7 +6,7 @@ From Cert Require Import Dags Rat.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
-Import GRing.Theory.
+Import Order.TTheory GRing.Theory Num.Theory.
 Local Open Scope ring_scope.
 
 Section Tables.
@@ -694,7 +694,8 @@ case E: (grow _ _) => [[t [|]]|] //; case: (trees _ _) IH => // us /(_ _ erefl)[
 by split=> [|[|i]] //=; rewrite ?sz // => /all.
 Qed.
 
-Theorem check_sound c : check c -> right c.
+Lemma check_ok c : check c -> right c /\ size (marginals c) = size (weights c) /\
+  forall v : 'I_(size (weights c)), size (nth [::] (marginals c) v) = size (weights c).
 Proof.
 rewrite /check; case E: (trees _ _) => [ts|] //; set n := length (weights c).
 have n_size : n = size (weights c) by [].
@@ -732,7 +733,77 @@ have one (u v : 'I_n) : edge_and_path (@weight c) R v (@marginal c u v) u.
   have := all_r u; rewrite (matched_size hv) => /(_ u_n); rewrite /same_pair /marginal.
   by case: Z.eqb_spec => // E1; case: Z.eqb_spec => // E2 _; move: hu;
     rewrite /edge_and_path -E1 -E2.
-split=> [//||u v|u v]; first by rewrite -zE.
+split; last split=> [|v].
+- split=> [//||u v|u v]; first by rewrite -zE.
+    by have [] := one u v.
   by have [] := one u v.
-by have [] := one u v.
+- by rewrite -size_m ms_n size_enum_ord.
+have v_n : (v < size (enum 'I_n))%N by rewrite size_enum_ord.
+have ok_v := all v; rewrite ms_n in ok_v; have [<- _] := sameP (Z0, Z0) (Z0, Z0) (ok_v v_n).
+by have := matched_nth [::] v hm v_n => /matched_size ->; rewrite size_enum_ord.
+Qed.
+
+Theorem check_sound c : check c -> right c.
+Proof. by case/check_ok. Qed.
+
+(* What it says of floats, if it is right, as fractions of MathComp: each probability is within its
+   bound of the float. *)
+Section Enclosed.
+Variables (c : claim) (r : reported).
+Let n := size (weights c).
+Definition over (a b : Z) : rat := (int_of a)%:~R / (int_of b)%:~R.
+Definition float (u v : 'I_n) := nth (Z0, Z0) (nth [::] (floats r) v) u.
+Definition mass (p : pred (parents [finType of 'I_n])) : rat :=
+  (\sum_(f | is_dag f && p f) \prod_v weight v (f v))%:~R.
+
+Record enclosed : Prop := Enclosed {
+  mass_positive : 0 < mass xpredT;
+  edges_enclosed : forall u v : 'I_n,
+    `|over (float u v).1 (denominator r) - mass (fun f => u \in f v) / mass xpredT| <=
+      over (edge_error r) (denominator r);
+  paths_enclosed : forall u v : 'I_n,
+    `|over (float u v).2 (denominator r) - mass (fun f => connect (arc f) v u) / mass xpredT| <=
+      over (path_error r) (denominator r)
+}.
+End Enclosed.
+
+Lemma int_of_ge0 a : Z.le Z0 a -> 0 <= int_of a.
+Proof. by case: a => //= p []. Qed.
+Lemma int_of_le a b : Z.le a b -> int_of a <= int_of b.
+Proof.
+by move=> /Z.le_0_sub/int_of_ge0; rewrite -Z.add_opp_r int_ofD int_of_opp subr_ge0.
+Qed.
+Lemma int_of_gt0 a : Z.lt Z0 a -> 0 < int_of a.
+Proof. by case: a => // p _; rewrite /int_of ltz_nat; apply/ssrnat.ltP; apply: Pos2Nat.is_pos. Qed.
+Lemma int_of_abs a : int_of (Z.abs a) = `|int_of a|.
+Proof. by case: a => [|p|p] //=; rewrite ?normrN ger0_norm. Qed.
+
+Lemma near_ok z u e x p : Z.lt Z0 z -> Z.lt Z0 u -> near z u e x p ->
+  `|over p u - over x z| <= over e u.
+Proof.
+move=> /int_of_gt0 z0 /int_of_gt0 u0 /Z.leb_le/int_of_le.
+rewrite int_of_abs -Z.add_opp_r int_ofD int_of_opp !int_ofM /over -(@ler_int [numDomainType of rat]).
+have {z0} z0 : 0 < (int_of z)%:~R :> rat by rewrite ltr0z.
+have {u0} u0 : 0 < (int_of u)%:~R :> rat by rewrite ltr0z.
+rewrite intr_norm rmorphD rmorphN !rmorphM /= => le.
+rewrite -mulNr addf_div ?lt0r_neq0 // mulNr normrM normfV (gtr0_norm (mulr_gt0 u0 z0)).
+by rewrite ler_pdivr_mulr ?mulr_gt0 // mulrA divfK ?lt0r_neq0.
+Qed.
+
+Theorem check_reported_sound c r : check_reported c r -> right c /\ enclosed c r.
+Proof.
+rewrite /check_reported; case: Z.ltb_spec => // z0; case: Z.ltb_spec => // u0.
+case E: (check c) => // ok; have [R [size_m size_r]] := check_ok E; split=> //.
+have all_mass : @mass c xpredT = (int_of (whole c))%:~R.
+  by rewrite /mass (whole_right R); congr (_%:~R); apply: eq_bigl => f; rewrite andbT.
+have [sz all] := sameP [::] [::] ok.
+have one (u v : 'I_(size (weights c))) : near_pair (whole c) r (marginal u v) (@float c r u v).
+  have ok_v := all v; rewrite size_m ltn_ord in ok_v.
+  have [_ all_r] := sameP (Z0, Z0) (Z0, Z0) (ok_v isT).
+  by have := all_r u; rewrite size_r ltn_ord => /(_ isT).
+split; first by rewrite all_mass ltr0z int_of_gt0.
+  move=> u v; have := one u v; rewrite /near_pair; case E1: (near _ _ _ _ _) => // _.
+  by have := near_ok z0 u0 E1; rewrite all_mass /mass -(edges_right R).
+move=> u v; have := one u v; rewrite /near_pair; case: (near _ _ _ _ _) => // E2.
+by have := near_ok z0 u0 E2; rewrite all_mass /mass -(paths_right R).
 Qed.

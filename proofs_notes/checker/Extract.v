@@ -20,4 +20,4 @@ Extract Inlined Constant Z.div => "(fun a b -> if Z.equal b Z.zero then Z.zero e
 Extract Inlined Constant Z.to_pos => "(fun z -> Z.max z Z.one)".
 
 Separate Extraction Check.start Check.step Check.finish Samples.start Samples.step Samples.finish
-  Bare.start Bare.step Bare.finish Dags.check tabulate Draw.start feed.
+  Bare.start Bare.step Bare.finish Dags.check check_reported tabulate Draw.start feed.

@@ -100,20 +100,25 @@ let text_of_draw value = "x " ^ Z.to_string value
 (* The numbers of sums over graphs are long: hexadecimal, which is read in linear time.            *)
 let hexadecimal number = Z.format "%x" number
 
-let text_of_dags name nodes whole =
+let text_of_dags name nodes whole bounds =
+  let version, within =
+    if bounds = [] then ("1", [])
+    else ("2", [ String.concat " " ("within" :: List.map hexadecimal bounds) ])
+  in
   [
-    "pdai-dags 1";
+    "pdai-dags " ^ version;
     "posterior " ^ name;
     "nodes " ^ string_of_int nodes;
     "Z " ^ hexadecimal whole;
   ]
+  @ within
 
 let text_of_weights (weights, label) =
   String.concat " " ("w" :: List.map hexadecimal weights) ^ " | " ^ label
 
-let text_of_marginals (pairs, label) =
+let text_of_marginals kind (pairs, label) =
   let text (edge, path) = hexadecimal edge ^ " " ^ hexadecimal path in
-  String.concat " " ("m" :: List.map text pairs) ^ " | " ^ label
+  String.concat " " (kind :: List.map text pairs) ^ " | " ^ label
 
 (* Reading.                                                                                        *)
 
@@ -223,8 +228,8 @@ let weights = function
   | "w" :: numbers -> List.map hexadecimal_number numbers
   | _ -> malformed "expected 'w WEIGHTS | NAME'"
 
-let marginals = function
-  | "m" :: numbers ->
+let marginals kind = function
+  | first :: numbers when first = kind ->
       let rec pairs read = function
         | [] -> List.rev read
         | edge :: path :: rest ->
@@ -232,13 +237,19 @@ let marginals = function
         | [ _ ] -> malformed "an edge has no path"
       in
       pairs [] numbers
-  | _ -> malformed "expected 'm EDGE PATH ... | NAME'"
+  | _ -> malformed "expected '%s EDGE PATH ... | NAME'" kind
 
 let dags lines =
   match List.map (String.split_on_char ' ') lines with
-  | [ _; "posterior" :: name; [ "nodes"; nodes ]; [ "Z"; whole ] ]
+  | _ :: ("posterior" :: name) :: [ "nodes"; nodes ] :: [ "Z"; whole ] :: rest
     when String.length nodes < 3 && int_of_string_opt nodes <> None ->
-      (label (String.concat " " name), int_of_string nodes, hexadecimal_number whole)
+      let bounds =
+        match rest with
+        | [] -> []
+        | [ [ "within"; edges; paths; over ] ] -> List.map hexadecimal_number [ edges; paths; over ]
+        | _ -> malformed "expected 'within EDGES PATHS OVER'"
+      in
+      (label (String.concat " " name), int_of_string nodes, hexadecimal_number whole, bounds)
   | _ -> malformed "expected the lines posterior, nodes, Z"
 
 let head lines =
@@ -337,9 +348,10 @@ let report_bare name values (c : Bare.claim) =
     (Z.to_string c.odds_num) (Z.to_string c.odds_den);
   print_endline "sampler: this is assumed, and cannot be checked"
 
-let report_dags name nodes =
+let report_dags name nodes bounds =
   Printf.printf "accepted\nposterior (as the file says): %s\nnodes = %d\n" name nodes;
   print_endline "the sum of all weights, and those with each edge and each path, are as the file says;";
+  if bounds <> [] then print_endline "so are the bounds of its floats, edges and paths apart;";
   print_endline "the weights themselves, which come from scores, are taken as they are"
 
 (* With [draw], the rows of a table are kept and given to it instead of a report.                  *)
@@ -396,25 +408,37 @@ let main ?draw channel =
         let weights = weights values [] in
         print (fun () -> report_bare name values c)
           (verdict_of_bare c weights (next drawn text_of_draw Fun.id))
-    | "pdai-dags 1" as first ->
+    | ("pdai-dags 1" | "pdai-dags 2") as first ->
         if Option.is_some draw then malformed "this certificate has no table to draw from";
-        let lines = first :: List.init 3 (fun _ -> next_line ()) in
-        let name, nodes, whole = dags lines in
-        List.iter2 same (text_of_dags name nodes whole) lines;
+        let count = if first = "pdai-dags 1" then 3 else 4 in
+        let lines = first :: List.init count (fun _ -> next_line ()) in
+        let name, nodes, whole, bounds = dags lines in
+        List.iter2 same (text_of_dags name nodes whole bounds) lines;
         let rows read text_of =
           List.init nodes (fun _ -> read_same (labelled read) text_of (next_line ()))
         in
         let weights, names = List.split (rows weights text_of_weights) in
-        let marginals, names' = List.split (rows marginals text_of_marginals) in
-        if names <> names' then malformed "the names of the nodes come in another order";
+        let pairs kind =
+          let pairs, names' = List.split (rows (marginals kind) (text_of_marginals kind)) in
+          if names <> names' then malformed "the names of the nodes come in another order";
+          pairs
+        in
+        let claim = Dags.{ weights; whole; marginals = pairs "m" } in
+        let floats = if bounds = [] then [] else pairs "p" in
         if List.length (List.sort_uniq compare names) < nodes then malformed "two nodes have one name";
         if next_line () <> "end" then malformed "expected 'end'";
         (match input_char channel with
         | _ -> malformed "something follows 'end'"
         | exception End_of_file -> ());
-        print (fun () -> report_dags name nodes)
-          (if Dags.check { weights; whole; marginals } then Accepted
-           else Refused "number of weights, Z, an edge or a path")
+        let right =
+          match bounds with
+          | [ edge_error; path_error; denominator ] ->
+              Dags.(check_reported claim { denominator; edge_error; path_error; floats })
+          | _ -> Dags.check claim
+        in
+        print (fun () -> report_dags name nodes bounds)
+          (if right then Accepted
+           else Refused "number of weights, Z, an edge, a path, or a float beyond its bound")
     | first ->
         let lines = first :: List.init 5 (fun _ -> next_line ()) in
         let problem, h = head lines in

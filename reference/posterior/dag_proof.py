@@ -12,6 +12,10 @@ m EDGE PATH ... | LABEL      and for each u: the sums with an edge from u, and w
 end
 ```
 
+and `pdai-dags 2`, where probabilities were computed in floats: the same with `within EDGES PATHS
+OVER` after Z, the bounds of their errors, and lines `p EDGE PATH ... | LABEL` before the end, all
+over the last number.
+
 Sets come as the binary numbers from 0 on, whose highest digit is the first node. Numbers are
 hexadecimal. `proofs_notes/checker/README.md` says what is proved.
 """
@@ -70,12 +74,16 @@ class Sums(NamedTuple):
         weights: the weights of the sets of parents, in order, for each node.
         total: the sum over all graphs.
         marginals: the sums with an edge from each node to this one, and with a path to each.
+        floats: the probabilities in the same order, if they were computed in floats.
+        bounds: those of the errors of edges and paths, and what these and the floats are over.
     """
 
     labels: Sequence[str]
     weights: Sequence[Sequence[int]]
     total: int
     marginals: Sequence[Sequence[tuple[int, int]]]
+    floats: Sequence[Sequence[tuple[int, int]]] = ()
+    bounds: Sequence[int] = ()
 
     @classmethod
     def of(cls, name: str, law: GraphPosterior) -> Self:
@@ -87,18 +95,23 @@ class Sums(NamedTuple):
             [[row[mask] for mask in masks] for row in sums.weights],
             sums.total,
             [[(sums.edges[u][v], sums.ancestors[v][u]) for u in nodes] for v in nodes],
+            *(([], []) if law.is_exact else _reported(law)),
         )
 
     def certificate(self) -> str:
         """The file for `pdai-check`."""
         name, *labels = self.labels
-        lines = ["pdai-dags 1", f"posterior {name}", f"nodes {len(labels)}", f"Z {self.total:x}"]
+        lines = [f"posterior {name}", f"nodes {len(labels)}", f"Z {self.total:x}"]
+        if self.bounds:
+            lines.append("within {:x} {:x} {:x}".format(*self.bounds))
         for row, label in zip(self.weights, labels, strict=True):
             lines.append(" ".join(["w", *(f"{weight:x}" for weight in row), "|", label]))
-        for pairs, label in zip(self.marginals, labels, strict=True):
-            numbers = (f"{edge:x} {path:x}" for edge, path in pairs)
-            lines.append(" ".join(["m", *numbers, "|", label]))
-        return "".join(f"{line}\n" for line in [*lines, "end"])
+        for kind, rows in (("m", self.marginals), ("p", self.floats)):
+            for pairs, label in zip(rows, labels, strict=bool(rows)):
+                numbers = (f"{edge:x} {path:x}" for edge, path in pairs)
+                lines.append(" ".join([kind, *numbers, "|", label]))
+        version = 2 if self.bounds else 1
+        return "".join(f"{line}\n" for line in [f"pdai-dags {version}", *lines, "end"])
 
     def text(self) -> str:
         """The file for Coq."""
@@ -121,6 +134,18 @@ class Sums(NamedTuple):
         return "".join([*parts, _TAIL.format(**tail)])
 
 
+def _reported(law: GraphPosterior) -> tuple[list[list[tuple[int, int]]], list[int]]:
+    """The probabilities of a posterior in floats, and the bounds of their errors, as integers."""
+    nodes = range(law.nodes)
+    pairs = [[(law.edges[u, v], law.ancestors[v, u]) for u in nodes] for v in nodes]
+    bounds = law.error, law.ancestor_error
+    each = [x.as_integer_ratio() for x in (*bounds, *(x for row in pairs for y in row for x in y))]
+    over = max(denominator for _, denominator in each)
+    whole = [numerator * (over // denominator) for numerator, denominator in each]
+    rest = iter(zip(whole[2::2], whole[3::2], strict=True))
+    return [[next(rest) for _ in nodes] for _ in nodes], [*whole[:2], over]
+
+
 def _listed(terms: Iterable[str]) -> str:
     return ";\n  ".join(terms)
 
@@ -135,7 +160,7 @@ def _definitions() -> str:
 
 
 def write_dags(path: Path | str, name: str, law: GraphPosterior) -> None:
-    """Writes the weights of a posterior, and its sums, for `pdai-check`.
+    """Writes the weights of a posterior, its sums, and its floats if it has such, for `pdai-check`.
 
     Args:
         path: the file, which replaces an old one.

@@ -161,4 +161,17 @@ WRONG_SUMS = [
         *(("w 3 0 7 0", "w 3"), ("m 0 23 f e", "m 0 23"), ("m 0 23 f e", "m 0 23 f e f e")),
     )
 ]
+# Probabilities of edges and paths in hundredths, which are off by less than one.
+RIGHT_FLOATS = (
+    RIGHT_SUMS.replace("dags 1", "dags 2")
+    .replace("Z 23", "Z 23\nwithin 1 1 64")
+    .replace("end", "p 0 64 2b 28 | 'a'\np 28 2b 0 64 | 'b'\nend")
+)
+WRONG_FLOATS = [
+    RIGHT_FLOATS.replace(old, new)
+    for old, new in (
+        *(("within 1", "within 0"), ("1 64", "0 64"), ("1 64", "1 0"), ("2b 28", "2c 28")),
+        *(("2b 0", "29 0"), ("p 0 64 2b 28", "p 0 64"), ("Z 23", "Z 24"), ("Z 23", "Z 0")),
+    )
+]
 NO_SUMS = "pdai-dags 1\nposterior none\nnodes 0\nZ 1\nend\n"

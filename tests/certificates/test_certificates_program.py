@@ -43,9 +43,11 @@ from tests.certificates.samples import (
     HEADER,
     NO_SUMS,
     RIGHT_BARE,
+    RIGHT_FLOATS,
     RIGHT_SAMPLES,
     RIGHT_SUMS,
     WRONG_BARE,
+    WRONG_FLOATS,
     WRONG_SAMPLES,
     WRONG_SUMS,
     text_of,
@@ -241,8 +243,8 @@ def expected() -> tuple[tuple[str, bool], ...]:
     """Texts, and whether they are right; first those that most mutants get wrong."""
     wrong = [text for text in reversed(WRONG.values()) if len(text) < 10_000]
     samples = (RIGHT_SAMPLES, text_of(HEADER._replace(tv_low=0), DRAWN))
-    right = (*RIGHT, *samples, *RIGHT_BARE, RIGHT_SUMS, EVEN_SUMS, NO_SUMS)
-    wrong += [*WRONG_SAMPLES.values(), *WRONG_BARE.values(), *WRONG_SUMS]
+    right = (*RIGHT, *samples, *RIGHT_BARE, RIGHT_SUMS, EVEN_SUMS, NO_SUMS, RIGHT_FLOATS)
+    wrong += [*WRONG_SAMPLES.values(), *WRONG_BARE.values(), *WRONG_SUMS, *WRONG_FLOATS]
     return *((text, True) for text in right), *((text, False) for text in wrong)
 
 

@@ -68,6 +68,33 @@ def test_the_program_computes_all_sums_again(nodes: int, checker: Path, path: Pa
 
 
 @needs_ocaml
+@pytest.mark.catches(
+    "The bound of edges is written for that of paths too.",
+    "reference/posterior/dag_proof.py",
+    "bounds = law.error, law.ancestor_error",
+    "bounds = law.error, law.error",
+)
+@pytest.mark.parametrize(
+    "nodes", [2, 5, 11, *(pytest.param(nodes, marks=pytest.mark.long) for nodes in (12, 13, 14))]
+)
+def test_the_program_confirms_the_bounds_of_floats(nodes: int, checker: Path, path: Path) -> None:
+    """They are those that are reported, and one float that is off by twice its bound is refused."""
+    law = posterior(nodes)
+    law.is_exact = False
+    write_dags(path, "my.csv", law)
+    assert run_checker(path, checker).status == "accepted"
+    lines = path.read_text().splitlines()
+    *bounds, over = [int(word, 16) for word in lines[FIRST_ROW].split()[1:]]
+    assert [bound / over for bound in bounds] == [law.error, law.ancestor_error]
+    floats = next(number for number, line in enumerate(lines) if line.startswith("p "))
+    for place, bound in enumerate(bounds if nodes < 12 else [], 3):
+        words = lines[floats].split()
+        words[place] = f"{int(words[place], 16) + 2 * bound:x}"
+        other = [*lines[:floats], " ".join(words), *lines[floats + 1 :]]
+        assert status(checker, path, other) == "refused"
+
+
+@needs_ocaml
 def test_a_changed_number_is_refused(checker: Path, path: Path) -> None:
     lines = text_of(path, 3)
     others = [*changed(lines, 3)]

@@ -316,3 +316,29 @@ let check c =
     then same (same same_pair) rows c.marginals
     else false
   | None -> false
+
+type reported = { denominator : Z.t; edge_error : Z.t; path_error : Z.t;
+                  floats : (Z.t * Z.t) list list }
+
+(** val near : Z.t -> Z.t -> Z.t -> Z.t -> Z.t -> bool **)
+
+let near z u e x p =
+  Z.leq (Z.abs (Z.sub (Z.mul p z) (Z.mul x u))) (Z.mul e z)
+
+(** val near_pair : Z.t -> reported -> (Z.t * Z.t) -> (Z.t * Z.t) -> bool **)
+
+let near_pair z r x p =
+  if near z r.denominator r.edge_error (fst x) (fst p)
+  then near z r.denominator r.path_error (snd x) (snd p)
+  else false
+
+(** val check_reported : claim -> reported -> bool **)
+
+let check_reported c r =
+  if Z.lt Z.zero c.whole
+  then if Z.lt Z.zero r.denominator
+       then if check c
+            then same (same (near_pair c.whole r)) c.marginals r.floats
+            else false
+       else false
+  else false
