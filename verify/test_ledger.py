@@ -135,6 +135,9 @@ def test_a_tier_follows_from_theorems_and_from_what_tests_look_at() -> None:
     proved = replace(claim, checks=Tier.RANDOM, theorems=("F.v:g",))
     assert proved.tier == Tier.MACHINE_PROVED
     assert replace(proved, half="its first part").tier == Tier.HALF_MACHINE_PROVED
+    reals = replace(proved, theorems=("F.v:g", "coq_reals/F.v:h"))
+    assert reals.tier == Tier.MACHINE_PROVED_OVER_THE_REALS
+    assert replace(reals, half="its first part").tier == Tier.HALF_MACHINE_PROVED
     assert replace(proved, open="why").tier is None
 
 

@@ -22,6 +22,7 @@ DIGESTS = NOTES / "digests.toml"
 # The paper's LaTeX is not part of the repository.
 PAPER = Path(os.environ.get("PDAI_PAPER", NOTES.parents[1] / "shared" / "paper"))
 STATED = ("Theorem", "Lemma", "Corollary")
+LIBRARIES = {"Pdai": "coq", "PdaiReals": "coq_reals", "Cert": "checker"}
 DEFINED = ("Definition", "Fixpoint", "Record", "Inductive")
 ASSUMED = ("Variable", "Variables", "Hypothesis", "Hypotheses", "Implicit", "Let")
 
@@ -62,10 +63,10 @@ def read_proofs(file: str) -> tuple[tuple[Stated, ...], frozenset[str]]:
     """The statements of a file of `proofs_notes`, and all files that it imports."""
     source = read_file(NOTES / file, follow=True).decode()
     imported = {file}
-    for library, names in re.findall(r"From (Pdai|Cert) Require (?:Import )?([\w\s]+)\.\s", source):
-        folder = "coq" if library == "Pdai" else "checker"
+    ours = "|".join(LIBRARIES)
+    for library, names in re.findall(rf"From ({ours}) Require (?:Import )?([\w\s]+)\.\s", source):
         for name in names.split():
-            imported |= read_proofs(f"{folder}/{name}.v")[1]
+            imported |= read_proofs(f"{LIBRARIES[library]}/{name}.v")[1]
     return tuple(stated_in(source)), frozenset(imported)
 
 

@@ -33,6 +33,7 @@ class Tier(Enum):
     """The kind of evidence for a claim; the value says it in words."""
 
     MACHINE_PROVED = "Coq proves the statement, without axioms"
+    MACHINE_PROVED_OVER_THE_REALS = "Coq proves the statement, from three classical axioms"
     HALF_MACHINE_PROVED = "Coq proves an essential part; its note says which"
     EXHAUSTIVE = "checked exactly on all cases up to a size, and proved by hand"
     RANDOM = "checked exactly on random cases, and proved by hand"
@@ -66,7 +67,8 @@ class Claim:
         readings: each reading of the text with its outcome; the first is the literal one. The
             repair of a refuted claim is a reading as well, the last, and it is true.
         control: which hypothesis is dropped or which edge is broken, and what must then be seen.
-        theorems: Coq theorems, as `File.v:name` in `proofs_notes/coq`, or `checker/File.v:name`.
+        theorems: Coq theorems, as `File.v:name` in `proofs_notes/coq`, or `checker/File.v:name`,
+            or `coq_reals/File.v:name`.
         half: of a claim that Coq proves in part, which part; None of all others.
         checks: without Coq, whether the tests are exhaustive, random, or of numbers by hand.
         severity: of a claim that does not hold as printed, the grade of its gravest failure; None
@@ -118,8 +120,12 @@ class Claim:
         """The kind of evidence for it; None if it is not tested."""
         if not self.is_tested:
             return None
+        if self.theorems and self.half is not None:
+            return Tier.HALF_MACHINE_PROVED
+        if any(theorem.startswith("coq_reals/") for theorem in self.theorems):
+            return Tier.MACHINE_PROVED_OVER_THE_REALS
         if self.theorems:
-            return Tier.MACHINE_PROVED if self.half is None else Tier.HALF_MACHINE_PROVED
+            return Tier.MACHINE_PROVED
         return self.checks or Tier.BY_HAND
 
     @property
@@ -214,7 +220,7 @@ def _reading(what: str, pair: Any) -> Reading:
 
 
 def _theorem(what: str, name: object) -> str:
-    _require(re.fullmatch(r"(checker/)?\w+\.v:\w+", _text(what, name)), what, name, "File.v:name")
+    _require(re.fullmatch(r"(\w+/)?\w+\.v:\w+", _text(what, name)), what, name, "File.v:name")
     return str(name)
 
 
