@@ -5,7 +5,7 @@ JAX.
 """
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from matplotlib.figure import Figure
@@ -14,7 +14,7 @@ from pdai.experiments.base import Cell, Experiment
 from pdai.experiments.definitions import PRICES, pairs_of_gains
 from pdai.experiments.frames import Results
 from pdai.experiments.tables import markdown
-from pdai.experiments.verdicts import Comparison, Difference, Standing
+from pdai.experiments.verdicts import DECIDED, Comparison, Difference, Standing
 from reference.contract.files import parsed_json, read_file
 
 BOTH = ("before", "after")
@@ -54,9 +54,18 @@ def gains(every: Sequence[Results]) -> list[Gain]:
     answers = []
     for pairs in pairs_of_gains():
         task = pairs["task"]
-        for thing in THINGS:
-            if thing in pairs:
-                answers += _measured(by_label, task, thing, pairs[thing])
+        for thing in (thing for thing in THINGS if thing in pairs):
+            runs = []
+            for model, place in zip(BOTH, pairs[thing], strict=True):
+                label, row, column = place.split("; ")
+                stored = by_label[label].at(row, column).run
+                runs += [dataclasses.replace(run, row=task, model=model) for run in stored]
+            cells = tuple(Cell(task, model, None) for model in BOTH)
+            experiment = Experiment(task, "", "", "tv", cells, compared=BOTH)
+            both = Comparison(Results(experiment, runs), task, BOTH)
+            if both.gap is not None and both.standing is not None:
+                mean, low, high = both.gap
+                answers.append(Gain(task, thing, Difference(-mean, -high, -low), both.standing))
         if "computed" in pairs:
             minima = {loss: ends[0][1] for loss, ends in prices[task]["minima"].items()}
             for thing, loss in (("loss", "likelihood"), ("exploration", "uniform")):
@@ -66,31 +75,12 @@ def gains(every: Sequence[Results]) -> list[Gain]:
     return answers
 
 
-def _measured(
-    by_label: Mapping[str, Results], task: str, thing: str, places: Sequence[str]
-) -> list[Gain]:
-    """The gain between two stored cells; none with fewer than three common seeds."""
-    runs = []
-    for model, place in zip(BOTH, places, strict=True):
-        label, row, column = place.split("; ")
-        stored = by_label[label].at(row, column).run
-        runs += [dataclasses.replace(run, row=task, model=model) for run in stored]
-    cells = tuple(Cell(task, model, None) for model in BOTH)
-    experiment = Experiment(task, "", "", "tv", cells, compared=BOTH)
-    both = Comparison(Results(experiment, runs), task, BOTH)
-    if both.gap is None or both.standing is None:
-        return []
-    mean, low, high = both.gap
-    return [Gain(task, thing, Difference(-mean, -high, -low), both.standing)]
-
-
 def gains_table(every: Sequence[Results]) -> str:
     """A line for each task and a column for each thing; what counts is bold."""
     cells: dict[str, dict[str, str]] = {}
     for task, thing, gap, standing in gains(every):
         text = gap.text(DIGITS) if gap.low < gap.high else f"{gap.mean:+.{DIGITS}f}, computed"
-        counts = standing in (Standing.BETTER, Standing.WORSE)
-        cells.setdefault(task, {})[thing] = f"**{text}**" if counts else text
+        cells.setdefault(task, {})[thing] = f"**{text}**" if standing in DECIDED else text
     body = [[task, *(of.get(thing, "-") for thing in THINGS)] for task, of in cells.items()]
     return markdown(["TV less by", *THINGS], body)
 
@@ -106,7 +96,7 @@ def picture(every: Sequence[Results]) -> Figure:
         axes.plot([], [], marker, color=colour, label=thing)
         for task, _, gap, standing in (gain for gain in answers if gain.thing == thing):
             y = tasks.index(task) + shift
-            counts = standing in (Standing.BETTER, Standing.WORSE)
+            counts = standing in DECIDED
             axes.plot([gap.low, gap.high], [y, y], color=colour, lw=1)
             axes.plot(gap.mean, y, marker, ms=5, color=colour, mfc=colour if counts else "white")
     for line in range(1, len(tasks)):

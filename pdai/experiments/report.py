@@ -126,12 +126,11 @@ def _with_finding(results: Results) -> str:
 
 def write_report(experiments: Sequence[Experiment]) -> list[Path]:
     """Writes the pages of the report and its figures next to the results, in a checkout."""
-    pages = {FOLDER / name: text for name, text in report(experiments).items()}
-    for experiment in experiments:
-        results = Results(experiment, stored(experiment))
-        draw(results, [RESULTS / f"{experiment.slug}.png"])
     every = [Results(experiment, stored(experiment)) for experiment in experiments]
+    for results in every:
+        draw(results, [RESULTS / f"{results.experiment.slug}.png"])
     save_figure(picture(every), RESULTS / "gains.png", dpi=110)
+    pages = {FOLDER / name: text for name, text in report(experiments).items()}
     for path, text in pages.items():
         replace_file(path, text.encode())
     return list(pages)

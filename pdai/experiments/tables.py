@@ -24,6 +24,7 @@ from pdai.experiments.base import (
 from pdai.experiments.frames import Results, unshared
 from pdai.experiments.trainings import total_steps
 from pdai.experiments.verdicts import (
+    DECIDED,
     Comparison,
     Outcome,
     Standing,
@@ -49,6 +50,8 @@ BOUND = "of trajectories"
 LEVEL = 0.05
 # A function from p-values to p-values that are corrected for their number, in the same order.
 Correction = Callable[[Sequence[float]], list[float]]
+# Comparisons by pair of models.
+Families = dict[Pair, list[Comparison]]
 
 
 def markdown(head: Iterable[str], body: Iterable[Sequence[str]]) -> str:
@@ -223,9 +226,14 @@ def _digits(size: float, is_difference: bool) -> str:
 
 
 def all_rows(every: Sequence[Results]) -> str:
-    """Two tables of a line for each pair of models: rows by standing; corrections, and ratios."""
-    families = claimed(every)
-    corrected = [kept(families.values(), rule) for rule in (by_benjamini_hochberg, by_holm)]
+    """The tables of all rows of claims together."""
+    return tallied(claimed(every), {})
+
+
+def tallied(families: Families, others: Families) -> str:
+    """Rows of each pair by standing; what corrections, for others as well, leave; and ratios."""
+    tests = [*families.values(), *others.values()]
+    corrected = [kept(tests, rule) for rule in (by_benjamini_hochberg, by_holm)]
     counted, measured = [], []
     for pair, rows in families.items():
         of = Counter(row.standing for row in rows)
@@ -251,10 +259,10 @@ def all_rows(every: Sequence[Results]) -> str:
     return f"{markdown(['', 'rows', *standings], counted)}\n\n{markdown(head, measured)}"
 
 
-def claimed(every: Sequence[Results]) -> dict[Pair, list[Comparison]]:
+def claimed(every: Sequence[Results]) -> Families:
     """The rows of claims in TV or FCS by pair of models; a training that two figures share once."""
     claims = [r for r in every if r.experiment.claim and r.experiment.metric in ("tv", "fcs")]
-    rows: dict[Pair, list[Comparison]] = {}
+    rows: Families = {}
     for pair in PAIRS:
         shared = unshared(claims, lambda runs, pair=pair: runs[runs.model.isin(pair)])  # type: ignore[misc]
         every_row = [Comparison(results, row, pair) for results, row, _ in shared]
@@ -288,13 +296,12 @@ def kept(families: Iterable[Sequence[Comparison]], correction: Correction) -> li
 
     The correction is for all comparisons that have enough seeds, in all families together.
     """
-    rows = [(row, row.chance) for family in families for row in family]
-    tested = [(row, chance) for row, chance in rows if chance is not None]
-    corrected = correction([chance for _, chance in tested])
+    rows = [row for family in families for row in family if row.chance is not None]
+    corrected = correction([row.chance or 0.0 for row in rows])
     return [
         row
-        for (row, _), chance in zip(tested, corrected, strict=True)
-        if chance <= LEVEL and row.standing in (Standing.BETTER, Standing.WORSE)
+        for row, chance in zip(rows, corrected, strict=True)
+        if chance <= LEVEL and row.standing in DECIDED
     ]
 
 

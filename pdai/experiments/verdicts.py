@@ -25,6 +25,9 @@ class Standing(Enum):
     NO_HEADROOM = "no headroom"
 
 
+DECIDED = (Standing.BETTER, Standing.WORSE)
+
+
 class Outcome(Enum):
     """The verdict of a row on a claim of the paper, or of all rows of an experiment together."""
 
@@ -158,7 +161,7 @@ class Comparison:
         if self.gap is None or self.standing is None:
             return Outcome.OPEN
         is_tie = experiment.expects == "equal" or self.row in experiment.ties
-        if self.standing not in (Standing.BETTER, Standing.WORSE):
+        if self.standing not in DECIDED:
             # If both are exact and the target is uniform, the untrained policy is exact as well.
             is_equal = self.is_at_the_floor() or self.standing is Standing.LEVEL
             return Outcome.REPRODUCED if is_tie and is_equal else Outcome(self.standing.value)
@@ -237,13 +240,6 @@ class Comparison:
         return second / first if first > 0 else nan
 
 
-def judged(results: Results) -> dict[Pair, list[Comparison]]:
-    """The comparisons in all rows of the judged pairs that have runs, or else of the first."""
-    experiment = results.experiment
-    pairs = [pair for pair in experiment.judged if set(pair) <= set(results.models)]
-    return {pair: compared(results, pair) for pair in pairs or [experiment.compared]}
-
-
 def compared(results: Results, pair: Pair) -> list[Comparison]:
     """The comparisons in all rows that have both columns."""
     experiment = results.experiment
@@ -289,10 +285,15 @@ def against(pair: Pair) -> str:
 
 
 def in_a_line(results: Results) -> str:
-    """The verdicts of an experiment, such as "SRWM against Markovian: opposite in 2 of 2 rows"."""
-    if results.experiment.not_testable:
+    """The verdicts of an experiment, such as "SRWM against Markovian: opposite in 2 of 2 rows".
+
+    They are of the judged pairs that have runs, or else of the first.
+    """
+    experiment = results.experiment
+    if experiment.not_testable:
         return "not testable as stated"
+    pairs = [pair for pair in experiment.judged if set(pair) <= set(results.models)]
     return "; ".join(
-        f"{against(pair)}: {counts([row.outcome for row in rows])}"
-        for pair, rows in judged(results).items()
+        f"{against(pair)}: {counts([row.outcome for row in compared(results, pair)])}"
+        for pair in pairs or [experiment.compared]
     )

@@ -67,6 +67,7 @@ LOOKS: dict[str, Look] = {
     "SRWM+": _SRWM_PLUS,
     "SRWM, block": _SRWM_PLUS,
     "SRWM, block, reset": _STILL,
+    "SRWM reset": _STILL,
     "Markovian, block": Look("#332288", "--", "o", is_filled=False),
     "GRU+": _GRU_PLUS,
     "GRU+ reset": Look("#66C2A5", "--", "^", is_filled=False),
