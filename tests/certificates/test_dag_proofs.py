@@ -172,6 +172,7 @@ def _cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     "reference/posterior/dag_proof.py",
     "f'(0x{edge:x}, 0x{path:x})'",
     "f'(0x{path:x}, 0x{edge:x})'",
+    by="refusal",
 )
 def test_the_kernel_proves_the_sums_of_five_columns(path: Path) -> None:
     write_sums_theorem(path, 'a "quoted" *) name', posterior(5))

@@ -55,7 +55,6 @@ ROOMS = {
 # Theorems about a user's own sampler, and Coq's kernel on them: 420 of tables
 # (with tests 660), 280 of samples (400).
 # Sums over graphs that a proof confirms: 80, with their tests 160.
-# Sums over graphs that a proof confirms: 80, with their tests 160.
 # Files as people have them: 450, with their tests 900.
 # Real samplers, judged: 420 of all.
 # Frames, pages of notebooks and a logger: 120, with their tests 220.
