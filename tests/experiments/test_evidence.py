@@ -13,6 +13,8 @@ from pdai.experiments.base import MEASURES, Cell, Experiment, Quoted
 from pdai.experiments.definitions import FOLDER
 from pdai.experiments.evidence import (
     TABLES,
+    as_printed,
+    beside_the_paper,
     by_first_seeds,
     by_tv,
     fragile,
@@ -118,7 +120,8 @@ BY_HAND = {
     "study:forgetting": "0.002 0.004 0.22 0.28",
     "study:paper_rate": "0.58 0.61 1,000 0.05 300 700 500 0.02 1,200 1,800",
     "study:integers": "0.15",
-    "study:baseline": "0.084 0.165 0.025 0.13 0.15 0.04 0.011 0.024",
+    "study:baseline": "0.084 0.165 0.025 0.13 0.15 0.04 0.011 0.024 0.0509 0.0236 0.0430 0.0787",
+    "study:baseline_tv": "0.135 0.097 0.98 0.3328 3",
     "study:faster_sets": "0.0144 0.0017 0.0019 0.0030 0.0037 0.0023 0.0027 0.0025 0.0032",
     "study:posteriors": "1.4e36",
 }
@@ -208,6 +211,32 @@ def test_the_paper_beside_what_was_never_trained() -> None:
     beaten = Results(results_of(FAR, NEAR).experiment, runs)
     assert "In 1 of 1 rows." in untrained([beaten])
     assert "| tab:a: N = 3 | 0.500 | 0.250 | 0.400 | yes |" in untrained([beaten])
+
+
+@pytest.mark.catches(
+    "the baseline is corrected by itself, not together with the tables",
+    "pdai/experiments/tables.py",
+    "[*families.values(), *others.values()]",
+    "[*families.values()]",
+)
+def test_the_baseline_is_judged_beside_the_table_and_corrected_together_with_it() -> None:
+    nearer = [0.2, 0.3, 0.25, 0.4, 0.35]
+    study = results_of(
+        [*FAR, 0.5, 0.5], nearer, label="study:a", claim="", beside={"tab:0: N = 3": "N = 3"}
+    )
+    assert "| SRWM against Markovian | 1, 0 | 1, 0 | 1, 0 | 0.60 |" in as_printed([study])
+    # Eleven others, without any difference: p is 0.0047, and 12 times as much is above 0.05.
+    others = []
+    for place in range(11):
+        other = results_of(FAR, [0.5, 0.49, 0.51], label=f"tab:{place}")
+        runs = [dataclasses.replace(one, config={"of": (place, one.seed)}) for one in other.runs]
+        others.append(Results(other.experiment, runs))
+    assert "| SRWM against Markovian | 1, 0 | 0, 0 | 0, 0 | 0.60 |" in as_printed([study, *others])
+    table = beside_the_paper([study, *others[:2]])
+    assert "| undecided | : 0.5000 / 0.3000, reproduced |" in table
+    assert "| tab:1: N = 3 | 0.5 / 0.25 | 0.5000 / 0.5000 | - | undecided | - |" in table
+    less = Results(study.experiment, study.runs[:5])
+    assert "| undecided | not yet trained |" in beside_the_paper([less, *others[:1]])
 
 
 def test_rows_whose_input_is_the_state_are_no_integers() -> None:

@@ -12,6 +12,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
+import jax
 import numpy as np
 import pytest
 
@@ -19,6 +21,7 @@ from fast.parts import DYNAMICS, option_names
 from fast.runs.folder import load_config
 from fast.runs.records import read_json, seal_run, write_json
 from fast.stochastic.options import GaussianOptions
+from fast.training.build import make_policy
 from pdai.distributed.engine import LocalProcesses
 from pdai.experiments import EXPERIMENTS, chosen, gains, results, running
 from pdai.experiments.base import QUICK_STEPS, cells
@@ -27,8 +30,9 @@ from pdai.experiments.frames import Results
 from pdai.experiments.report import report, section
 from pdai.experiments.results import RESULTS, Run, load, save, stored, wanted
 from pdai.experiments.running import Made, reproduce
-from pdai.experiments.tables import FORMULA, correlation, costs, table
-from pdai.experiments.trainings import description
+from pdai.experiments.tables import FORMULA, by_holm, claimed, correlation, costs, kept, table
+from pdai.experiments.trainings import config_of, description
+from pdai.experiments.values import in_metric
 from pdai.experiments.verdicts import DECIDED, Comparison
 from reference import InputError
 from tests.made_up_runs import MODELS, TINY, run, tiny
@@ -486,7 +490,7 @@ def test_the_baseline_explains_as_much_as_its_finding_says() -> None:
     assert "bring two thirds of the paper's Markovian number on Syn-8" in text
     assert "a sixth on Syn-16" in text
     assert "more than all of it on 16 bits" in text
-    for task in ("Syn-8", "Syn-16"):
+    for task in ("Syn-8", "Syn-16", "16 bits"):
         biases = Comparison(study, f"{task}, one-hot", ("Markovian", "Markovian, biases"))
         assert biases.standing not in DECIDED
     pairs = (("Markovian", "SRWM"), ("SRWM reset", "SRWM"), ("Markovian", "Markovian, biases"))
@@ -500,7 +504,74 @@ def test_the_baseline_explains_as_much_as_its_finding_says() -> None:
     assert [round(min(many)), round(max(many))] == [5, 23]
     six6 = [Comparison(study, "SIX6, integers", pair) for pair in pairs]
     assert [one.standing in DECIDED for one in six6] == [False, True, True]
-    assert Comparison(study, "Syn-8, one-hot", pairs[0]).outcome.value == "opposite"
+    for task in ("Syn-8", "16 bits"):
+        assert Comparison(study, f"{task}, one-hot", pairs[0]).outcome.value == "opposite"
+    assert Comparison(study, "16 bits, one-hot", pairs[1]).standing.value == "worse"
+    families = [[Comparison(study, row, pair) for row in study.rows] for pair in pairs]
+    left = kept([*families, *claimed(EVERY).values()], by_holm)
+    leads = [both.row for both in left if both in families[0]]
+    assert leads == ["Syn-16, integers", "16 bits, integers"]
+    assert not [both.row for both in left if both in families[1]]
     for row, ratio in (("Syn-8", 0.13), ("Syn-16", 0.15), ("16 bits", 0.04), ("SIX6", 0.82)):
         markovian, with_memory = (papers[f"{row}, integers", name].mean for name in pairs[0])
         assert round(with_memory / markovian, 2) == ratio
+
+
+@pytest.mark.parametrize("task", ["Syn-8", "Syn-16", "16 bits", "SIX6"])
+def test_without_biases_the_first_letter_of_integers_is_uniform(task: str) -> None:
+    (study,) = (one for one in EVERY if one.experiment.label == "study:baseline")
+    row = f"{task}, integers"
+    logits = {}
+    for cell in study.experiment.cells:
+        if cell.row == row and cell.model != "SRWM, block":
+            config = config_of(cell.config)
+            environment = config.make_environment()
+            policy = make_policy(config, environment, key=jax.random.key(0))
+            # Biases are 0 before training.
+            network = jax.tree.map(
+                lambda x: x + 0.1 if eqx.is_inexact_array(x) else x, policy.network
+            )
+            empty = environment.observe(environment.initial())
+            assert not empty.any()
+            logits[cell.model] = network.read(network.initial(), empty)
+    problem = config.task.make_problem()
+    if task == "SIX6":
+        y = problem.scores.astype(float) - problem.scores.min()
+        by_string = np.maximum(10 * (y / y.max()) ** problem.exponent, 1e-3)
+        totals = by_string.reshape(4, -1).sum(1)
+    elif task == "16 bits":
+        strings = [format(number, "016b") for number in range(2**16)]
+        totals = np.array([float(problem.reward(s)) for s in strings]).reshape(16, -1).sum(1)
+    else:
+        totals = np.array([float(problem.flow(s)) for s in problem.children(problem.initial)])
+    floor = np.abs(totals / totals.sum() - 1 / len(totals)).sum() / 2
+    assert f"{math.floor(floor * 10_000) / 10_000:.4f} on" in study.experiment.finding
+    tv = in_metric(study, "tv")
+    for model in ("Markovian", "SRWM", "SRWM reset"):
+        assert not logits[model].any()
+        assert tv.values(row, model).min() > floor
+    # Control: with biases nothing is forced.
+    assert logits["Markovian, biases"].any()
+    assert task == "SIX6" or tv.values(row, "Markovian, biases").max() < floor
+
+
+def test_the_baseline_in_tv_is_as_its_finding_says() -> None:
+    (study,) = (one for one in EVERY if one.experiment.label == "study:baseline_tv")
+    row = "50 comparisons, integers"
+    for model in ("Markovian", "SRWM"):
+        paper = study.experiment.quoted[row, model].mean
+        assert study.values(row, model).mean() > 4 * paper
+    assert study.values(row, "Markovian, biases").max() < study.experiment.quoted[row, "SRWM"].mean
+    before = ("Markovian", "SRWM reset")
+    gain, memory = (Comparison(study, row, (model, "SRWM")) for model in before)
+    assert gain.standing not in DECIDED
+    assert memory.standing.value == "better"
+    forgot = sorted(study.values(row, "SRWM reset"))
+    assert forgot[0] < 0.97 < forgot[1] < forgot[-1] < 1.0
+    assert round(forgot[1], 2) == 0.98
+    # Two of three modes: the far one is missed.
+    row, floor = "sparse Lines, integers", 0.3328
+    assert study.values(row, "Markovian").min() > 0.5
+    near, *others = sorted(study.values(row, "SRWM"))
+    assert floor < near < floor + 0.002 < min(others) - 0.1
+    assert study.values(row, "Markovian, biases").max() < floor
