@@ -1,11 +1,13 @@
 """Environments: a pointed DAG (def:normalpointeddag) and its rewards as pure array code."""
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from typing import Any, ClassVar, Generic, TypeVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 State = TypeVar("State")
@@ -86,6 +88,10 @@ class AbstractEnvironment(eqx.Module, Generic[State]):
     @abstractmethod
     def encode(self, label: Any) -> State:
         """The state that stands for a node of the reference (host only, NumPy)."""
+
+    def encode_batch(self, labels: Iterable[Any]) -> Any:
+        """The batch of the states of all labels, as `encode` gives them."""
+        return jax.tree.map(lambda *leaves: np.stack(leaves), *map(self.encode, labels))
 
     @abstractmethod
     def decode(self, state: State) -> Any:

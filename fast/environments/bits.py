@@ -53,11 +53,9 @@ class BitEnvironment(AbstractSequenceEnvironment):
         distance = jnp.sum(bits.reshape(-1) != self.modes, axis=1).min()
         return -self.exponent * distance.astype(jnp.float32) / (self.length * self.word)
 
-    def encode(self, label: str) -> SequenceState:
-        tokens = np.zeros(self.length, np.int32)
-        words = [label[i : i + self.word] for i in range(0, len(label), self.word)]
-        tokens[: len(words)] = [int(word, 2) + 1 for word in words]
-        return SequenceState(tokens, np.int32(len(words)))  # type: ignore[arg-type]
+    def numbered(self, label: str) -> list[int]:
+        word = self.word
+        return [int(label[i : i + word], 2) + 1 for i in range(0, len(label), word)]
 
     def decode(self, state: SequenceState) -> str:
         words = np.asarray(state.tokens)[: int(state.size)] - 1

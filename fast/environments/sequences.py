@@ -1,5 +1,8 @@
 """Sequence design as array code."""
 
+from abc import abstractmethod
+from collections.abc import Iterable
+from itertools import chain
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -101,6 +104,22 @@ class AbstractSequenceEnvironment(AbstractSizedEnvironment[SequenceState]):
     def is_terminal(self, state: SequenceState) -> Bool[Array, ""]:
         return state.size == self.length
 
+    @abstractmethod
+    def numbered(self, label: str) -> list[int]:
+        """The numbers of the letters of a string, from 1 to A."""
+
+    def encode(self, label: str) -> SequenceState:
+        numbers, tokens = self.numbered(label), np.zeros(self.length, np.int32)
+        tokens[: len(numbers)] = numbers
+        return SequenceState(tokens, np.int32(len(numbers)))  # type: ignore[arg-type]
+
+    def encode_batch(self, labels: Iterable[str]) -> Any:
+        numbers = list(map(self.numbered, labels))
+        sizes = np.array([len(row) for row in numbers], np.int32)
+        tokens = np.zeros((len(numbers), self.length), np.int32)
+        tokens[np.arange(self.length) < sizes[:, None]] = list(chain.from_iterable(numbers))
+        return SequenceState(tokens, sizes)  # type: ignore[arg-type]
+
     def random_terminal(self, key: PRNGKeyArray) -> SequenceState:
         tokens = jax.random.randint(key, (self.length,), 1, self.letters + 1, jnp.int32)
         return SequenceState(tokens, jnp.int32(self.length))
@@ -164,11 +183,9 @@ class SequenceEnvironment(AbstractSequenceEnvironment):
         total = jnp.sum(self.position_utilities * self.letter_utilities[state.tokens])
         return total if self.form == "product" else jnp.log(total)
 
-    def encode(self, label: str) -> SequenceState:
-        # Looked up once: each look-up in a module of equinox takes a microsecond.
-        index, tokens = self.alphabet.index, np.zeros(self.length, np.int32)
-        tokens[: len(label)] = [index(letter) + 1 for letter in label]
-        return SequenceState(tokens, np.int32(len(label)))  # type: ignore[arg-type]
+    def numbered(self, label: str) -> list[int]:
+        index = self.alphabet.index
+        return [index(letter) + 1 for letter in label]
 
     def decode(self, state: SequenceState) -> str:
         return "".join(self.alphabet[t - 1] for t in np.asarray(state.tokens)[: int(state.size)])

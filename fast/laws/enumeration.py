@@ -98,13 +98,11 @@ def enumerate_environment(
     """
     dag = enumerate_dag(problem, max_states)
     rewards = enumerate_rewards(problem, dag)
-    states = jax.tree.map(lambda *leaves: np.stack(leaves), *map(environment.encode, dag.labels))
-    observations, children, masks, undo, parent_masks, terminal, log_reward = jax.tree.map(
-        np.asarray, _all_facts(environment, states)
-    )
+    states = environment.encode_batch(dag.labels)
+    initial, every = jax.tree.map(np.asarray, _all_facts(environment, states))
+    observations, children, masks, undo, parent_masks, terminal, log_reward = every
     node_of = {key: node for node, key in enumerate(_rows(states))}
-    initial = jax.tree.map(lambda leaf: np.asarray(leaf)[None], environment.initial())
-    if node_of.get(_rows(initial)[0]) != 0:
+    if node_of.get(_rows(jax.tree.map(lambda leaf: leaf[None], initial))[0]) != 0:
         raise InputError("the environment's initial state is not the problem's: fix initial()")
     _check_nodes(dag, terminal, parent_masks.sum(-1))
     # Of an action in a terminal state it does not matter where it leads.
@@ -122,14 +120,16 @@ def enumerate_environment(
 
 def _check_nodes(dag: PointedDAG[Any], terminal: Any, parents: Any) -> None:
     """Checks which states are terminal in the environment, and their numbers of parents."""
-    for node, label in enumerate(dag.labels):
-        if bool(terminal[node]) == bool(dag.children[node]):
+    goes_on = np.array([bool(row) for row in dag.children])
+    entering = np.array([len(row) for row in dag.in_edges])
+    for node in np.flatnonzero((terminal == goes_on) | (parents != entering)).tolist():
+        label = dag.labels[node]
+        if terminal[node] == goes_on[node]:
             raise InputError(f"environment and problem disagree whether {label!r} is terminal")
-        if int(parents[node]) != len(dag.in_edges[node]):
-            raise InputError(
-                f"the environment gives {label!r} {int(parents[node])} parents, the problem "
-                f"{len(dag.in_edges[node])}: fix parent_mask()"
-            )
+        raise InputError(
+            f"the environment gives {label!r} {int(parents[node])} parents, the problem "
+            f"{entering[node]}: fix parent_mask()"
+        )
 
 
 def _matched(
@@ -196,7 +196,8 @@ def facts(environment: AbstractEnvironment[Any], state: Any) -> tuple[Any, ...]:
 
 @eqx.filter_jit
 def _all_facts(environment: AbstractEnvironment[Any], states: Any) -> tuple[Any, ...]:
-    return jax.vmap(lambda state: facts(environment, state))(states)
+    """The initial state, and the facts of all."""
+    return environment.initial(), jax.vmap(lambda state: facts(environment, state))(states)
 
 
 def _rows(states: Any) -> list[bytes]:

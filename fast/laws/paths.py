@@ -92,9 +92,9 @@ def backward_paths(
     blocks = []
     for start in range(0, count, ESTIMATE_BLOCK):
         rows = np.minimum(np.arange(start, start + ESTIMATE_BLOCK), count - 1)
-        part = jax.tree.map(lambda leaf, rows=rows: jnp.asarray(np.asarray(leaf)[rows]), final)
-        key = jax.random.fold_in(jax.random.key(seed), start)
-        blocks.append(_cut(_backward(policy, environment, part, key), count - start))
+        part = jax.tree.map(lambda leaf, rows=rows: np.asarray(leaf)[rows], final)
+        block = _backward(policy, environment, part, np.int64(seed), np.int64(start))
+        blocks.append(_cut(block, count - start))
     return _joined(blocks)
 
 
@@ -221,21 +221,23 @@ def _blocks(
     policy: AnyPolicy, environment: AbstractEnvironment[Any], count: int, seed: int, size: int
 ) -> Iterator[Paths]:
     for start in range(0, count, size):
-        key = jax.random.fold_in(jax.random.key(seed), start)
-        yield _cut(_forward(policy, environment, key, size), count - start)
+        block = _forward(policy, environment, np.int64(seed), np.int64(start), size)
+        yield _cut(block, count - start)
 
 
 @eqx.filter_jit
 def _forward(
-    policy: AnyPolicy, environment: AbstractEnvironment[Any], key: jax.Array, batch: int
+    policy: AnyPolicy, environment: AbstractEnvironment[Any], seed: Any, start: Any, batch: int
 ) -> Any:
+    key = jax.random.fold_in(jax.random.key(seed), start)
     return _paths(*rollout(policy, environment, key, batch))
 
 
 @eqx.filter_jit
 def _backward(
-    policy: Policy, environment: AbstractEnvironment[Any], final: Any, key: jax.Array
+    policy: Policy, environment: AbstractEnvironment[Any], final: Any, seed: Any, start: Any
 ) -> Any:
+    key = jax.random.fold_in(jax.random.key(seed), start)
     draws = uniforms(key, environment, ESTIMATE_BLOCK)
     return _along(policy, environment, sample_backward(policy, environment, final, draws))
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from fast.environments import AbstractEnvironment
@@ -90,7 +89,8 @@ def law_of(
         samples: trajectories to draw where nothing can be summed.
     """
     if has_exact_law(policy, enumeration):
-        return exact_law(policy, enumeration, float64=final or jnp.zeros(()).dtype == jnp.float64)
+        is_double = jax.dtypes.canonicalize_dtype(np.float64) == np.float64
+        return exact_law(policy, enumeration, float64=final or is_double)
     count = samples if final else min(samples, CURVE_SAMPLES)
     if isinstance(policy, Policy) and not policy.backward.reads_latent:
         estimate = backward_law(policy, environment, enumeration, count, seed)
@@ -131,7 +131,8 @@ def exact_law(policy: Policy, enumeration: Enumeration, *, float64: bool) -> Ter
 def _markov_law(policy: Policy, enumeration: Enumeration, *, float64: bool) -> TerminalLaw:
     with jax.enable_x64(float64):
         network = to_float64(policy) if float64 else policy
-        seen = jnp.asarray(enumeration.observations, jnp.float64 if float64 else jnp.float32)
+        dtype = np.float64 if float64 else np.float32
+        seen = jax.device_put(enumeration.observations.astype(dtype))
         _, _, table = policy_step(network, None, seen, enumeration.edge >= 0)
     taken = enumeration.edge >= 0
     p_f = np.empty(len(enumeration.dag.edges))
@@ -217,8 +218,7 @@ def backward_law(
         return None
     labels = [enumeration.dag.labels[node] for node in terminals]
     final = jax.tree.map(
-        lambda *leaves: jnp.asarray(np.repeat(np.stack(leaves), each, axis=0)),
-        *map(environment.encode, labels),
+        lambda leaf: np.repeat(leaf, each, axis=0), environment.encode_batch(labels)
     )
     log_ratio = backward_paths(policy, environment, final, seed).log_ratio
     ratio = np.exp(log_ratio).reshape(-1, each)

@@ -20,8 +20,13 @@ BLOCK = 4_096
 def to_float64(policy: Policy) -> Policy:
     """The policy with its parameters in float64 (inside `jax.enable_x64`)."""
     return jax.tree.map(  # type: ignore[no-any-return]
-        lambda leaf: leaf.astype(jnp.float64) if eqx.is_inexact_array(leaf) else leaf, policy
+        lambda leaf: _placed(leaf, np.float64) if eqx.is_inexact_array(leaf) else leaf, policy
     )
+
+
+def _placed(values: Any, dtype: Any) -> Any:
+    """An array of JAX by way of NumPy: converted by JAX, each shape would need a program."""
+    return jax.device_put(np.array(values, dtype))
 
 
 @eqx.filter_jit
@@ -131,11 +136,10 @@ def _on_device(
     policy: Policy, enumeration: Enumeration, *, float64: bool
 ) -> tuple[Policy, tuple[jax.Array, jax.Array, jax.Array]]:
     """The policy in its precision; features, legal actions and backward actions of every node."""
-    dtype = jnp.float64 if float64 else jnp.float32
     return to_float64(policy) if float64 else policy, (
-        jnp.asarray(enumeration.observations, dtype),
-        jnp.asarray(enumeration.edge >= 0),
-        jnp.asarray(enumeration.parent_masks),
+        _placed(enumeration.observations, np.float64 if float64 else np.float32),
+        _placed(enumeration.edge >= 0, bool),
+        _placed(enumeration.parent_masks, bool),
     )
 
 

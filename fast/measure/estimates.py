@@ -266,8 +266,7 @@ def random_terminals(environment: AbstractEnvironment[Any], count: int, seed: in
         count: how many are drawn.
         seed: the seed of every draw.
     """
-    keys = jax.random.split(jax.random.key(seed), count)
-    return jax.tree.map(np.asarray, _uniform(environment, keys))
+    return jax.tree.map(np.asarray, _uniform(environment, np.int64(seed), count))
 
 
 def drawn_batches(
@@ -300,8 +299,7 @@ def exact_terminals(
         count: how many are drawn.
         seed: the seed of every draw.
     """
-    states = map(environment.encode, closed_form.sample(count, seed))
-    return jax.tree.map(lambda *leaves: np.stack(leaves), *states)
+    return environment.encode_batch(closed_form.sample(count, seed))
 
 
 def _best(states: Any, log_rewards: Floats) -> float:
@@ -314,5 +312,6 @@ def _flat(states: Any) -> Any:
 
 
 @eqx.filter_jit
-def _uniform(environment: AbstractEnvironment[Any], keys: jax.Array) -> Any:
+def _uniform(environment: AbstractEnvironment[Any], seed: Any, count: int) -> Any:
+    keys = jax.random.split(jax.random.key(seed), count)
     return jax.vmap(environment.random_terminal)(keys)

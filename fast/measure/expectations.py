@@ -62,8 +62,7 @@ def drawn_expectations(
     """
     drawn = drawn_terminals(policy, environment, SAMPLES, seed)
     if features is None:
-        states = map(environment.encode, drawn.states)
-        batch = jax.tree.map(lambda *leaves: np.stack(leaves), *states)
+        batch = environment.encode_batch(drawn.states)
         values = np.asarray(jax.vmap(environment.observe)(batch), np.float64)
         names = tuple(f"feature {i}" for i in range(values.shape[1]))
     else:

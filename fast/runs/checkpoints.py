@@ -52,7 +52,7 @@ def save_checkpoint(folder: Path, state: TrainState, seconds: float) -> None:
     records = metrics_bytes(folder)
     header = {
         "format": FORMAT,
-        "step": int(state.step[0]),
+        "step": int(np.asarray(state.step)[0]),
         "seconds": seconds,
         **_tied(folder),
         "recorded": len(records),

@@ -49,7 +49,7 @@ class Loop:
     ):
         self._folder, self._run = folder, config.run
         self._last, self._batch = config.optimiser.steps, config.sampling.batch
-        self._state, self._seconds, self._step = state, seconds, int(state.step[0])
+        self._state, self._seconds, self._step = state, seconds, int(np.asarray(state.step)[0])
         self._tv: tuple[int, float] | None = None
         self._advance, self._measure, self._saved = advance, measure, self._step
         self._memory = memory
@@ -105,7 +105,7 @@ class Loop:
         self._seconds += time.perf_counter() - started
         check_finite(losses, self._run.seed, self._step, self._kept())
         self._step = until
-        loss, log_z = losses.mean(1), np.asarray(info.log_z[:, -1], np.float64)
+        loss, log_z = losses.mean(1), np.asarray(info.log_z, np.float64)[:, -1]
         figures = {"loss": loss.tolist(), "log_z": log_z.tolist(), "seconds": self._seconds}
         self._record(figures, measures=until in self._measured)
         return float(loss.mean()), float(log_z.mean())

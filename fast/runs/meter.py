@@ -65,7 +65,7 @@ class Meter:
         policies = setup.policies(state)
         learned_log_z = [
             self._loss.learned_log_z(Sampler(policy, log_z), environment)
-            for policy, log_z in zip(policies, state.sampler.log_z, strict=True)
+            for policy, log_z in zip(policies, np.asarray(state.sampler.log_z), strict=True)
         ]
         log_z = [float(x) for x in learned_log_z if x is not None] or None
         if enumeration is None or self._target is None:

@@ -3,7 +3,6 @@
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
@@ -24,5 +23,8 @@ class TrainState(NamedTuple):
 
     def policy(self, row: int) -> Any:
         """The policy of one of the seeds, by its place."""
-        # With NumPy, as JAX would compile a program for every operation.
-        return jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf)[row]), self.sampler.policy)
+        # With NumPy, and copied: JAX would compile a program for every operation and shape, and the
+        # next steps write where these arrays lie.
+        return jax.tree.map(
+            lambda leaf: jax.device_put(np.array(np.asarray(leaf)[row])), self.sampler.policy
+        )

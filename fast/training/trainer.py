@@ -85,7 +85,7 @@ def make_trainer(
     )
     schedule = schedule_for(platform, seeds=run.seeds, steps=config.optimiser.steps)
     initialise, advance = _programs(same, schedule)
-    seeds = jnp.arange(run.seed, run.seed + run.seeds)
+    seeds = np.arange(run.seed, run.seed + run.seeds, dtype=jnp.result_type(int))
     one_process = jax.process_count() == 1
 
     def arguments(state: TrainState, steps: int) -> tuple[Any, ...]:

@@ -72,6 +72,9 @@ def exact(value: object, what: str | Of) -> Fraction:
 
 def exact_or_infinite(value: Any, what: str | Of) -> Fraction | float:
     """A number as `exact` reads it, or an infinite float; NaN raises InputError."""
+    # The usual answer, and what it is to become: it need not be reduced again.
+    if type(value) is Fraction and type(value.numerator) is type(value.denominator) is int:
+        return value
     number = value
     # NumPy counts durations among the integers; what is masked would be the number below the mask.
     is_duration = getattr(getattr(value, "dtype", None), "kind", "") in ("m", "M")

@@ -133,24 +133,25 @@ class TableSequences(Sequences, Listed[str]):
         return row
 
     @cached_property
-    def _range(self) -> tuple[Fraction, Fraction]:
-        return Fraction(float(self.scores.min())), Fraction(float(self.scores.max()))
-
-    def reward(self, terminal: str) -> Fraction:
-        """`max(10 y^exponent, 1/1000)`."""
-        least, largest = self._range
-        y = (Fraction(float(self.scores[self.number(terminal)])) - least) / (largest - least)
-        return max(10 * y**self.exponent, Fraction(1, 1000))
-
-    def law(self) -> FiniteLaw[str]:
-        """The target: the rewards of the whole table, over one denominator."""
+    def _gains(self) -> tuple[list[int], int]:
+        """The scores less the least one, over one denominator, and the power of the largest."""
         # Scores are float32, so that they are integers after multiplication by a power of two.
         exponents = np.frexp(self.scores[self.scores != 0])[1]
         scaled = np.ldexp(self.scores.astype(np.float64), 24 - int(exponents.min())).tolist()
         integers = [int(score) for score in scaled]
-        least, largest = min(integers), max(integers)
-        floor = (largest - least) ** self.exponent
-        numerators = (max(10_000 * (n - least) ** self.exponent, floor) for n in integers)
+        least = min(integers)
+        return [n - least for n in integers], (max(integers) - least) ** self.exponent
+
+    def reward(self, terminal: str) -> Fraction:
+        """`max(10 y^exponent, 1/1000)`."""
+        gains, floor = self._gains
+        numerator = max(10_000 * gains[self.number(terminal)] ** self.exponent, floor)
+        return Fraction(numerator, 1000 * floor)
+
+    def law(self) -> FiniteLaw[str]:
+        """The target: the rewards of the whole table, over one denominator."""
+        gains, floor = self._gains
+        numerators = (max(10_000 * gain**self.exponent, floor) for gain in gains)
         return FiniteLaw(_Strings(self), numerators, 1000 * floor)
 
 
