@@ -1,7 +1,7 @@
 (* Exploration on finite graphs: which policies see every trajectory (exploratory-policy), and where
    a chain of steps settles (gibbs).                                                              *)
 From mathcomp Require Import all_ssreflect all_algebra.
-From Pdai Require Import Dag Policies Flow.
+From Pdai Require Import Dag Policies Flow Lift LatentLift.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -52,4 +52,18 @@ Theorem stationary_is_terminal (G : dag) (K : fieldType) (pF : G -> G -> K) (nu 
 Proof.
 move=> stat v; elim/topological_ind: v => v IH nv; rewrite stat (negbTE nv) add0r big1 // => u uv.
 by rewrite IH ?mul0r //; apply/forallPn; exists v; rewrite uv.
+Qed.
+
+(* In form, a step of a lift is two half-steps: s' is a child of s, and then w' is a function of
+   (s', w), or there is none at a terminal state.                                                 *)
+Theorem half_steps (G : pointedDAG) (Omega : eqType) (update : G -> Omega -> Omega) (W0 : Omega)
+    (a : latent_lift update W0) (s : G) (W : Omega) : val a = (s, Some W) ->
+  forall s' (b : latent_lift update W0),
+  (edge a b && (base b == s')) = edge s s' && (val b == lifted_state s' (update s' W)).
+Proof.
+move=> aE s' b; rewrite latent_lift_edges aE /=; apply/andP/andP.
+  case=> /andP[sb /eqP bE] /eqP bs; rewrite /base /= /latent_base in bs.
+  by rewrite -bs; split=> //; rewrite [X in X == _]bE.
+case=> ss' /eqP bE; rewrite /base /= /latent_base bE /= eqxx ss'; split=> //.
+by rewrite bE.
 Qed.

@@ -2,7 +2,7 @@
    induces.  Consequence: on every finite pointed DAG and for every positive R, the hypotheses of
    the balance theorems can be met.                                                               *)
 From mathcomp Require Import all_ssreflect all_algebra.
-From Pdai Require Import Dag Policies SubtrajectoryBalance.
+From Pdai Require Import Dag Policies Normalisation SubtrajectoryBalance.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -97,4 +97,64 @@ Proof.
 move=> R_pos pB; have F_pos := flow_positive R_pos (@uniform_backward_positive G K).
 have [normF bal] := flow_policy_balances (fun s => lt0r_neq0 (F_pos s)).
 by split=> //; [apply: uniform_backward_policy|apply: flow_terminal].
+Qed.
+
+(* Conversely, every policy is that of a flow: with R = p_T, the flow is the probability of a visit,
+   and p_B its time reversal, with any rows, such as uniform ones, at states that it never visits. *)
+Theorem policy_is_of_flow (G : pointedDAG) (K : numFieldType) (pF : G -> G -> K) :
+  forward_policy pF -> (forall u v, edge u v -> 0 <= pF u v) ->
+  exists pB : G -> G -> K,
+  [/\ backward_policy pB, forall u v, edge u v -> 0 <= pB u v,
+      forall s, backward_flow pB (mass pF src) s = mass pF src s
+    & forall u v, edge u v -> mass pF src u != 0 -> flow_policy pB (mass pF src) u v = pF u v].
+Proof.
+move=> norm pos; pose m := mass pF src.
+have m_ge0 v : 0 <= m v.
+  rewrite /m /mass big_seq; apply: sumr_ge0 => p; rewrite mem_trajs => /andP[+ _].
+  elim: p (src : G) => [|w p IH] u /=; first by rewrite ler01.
+  by case/andP=> uw /IH; apply: mulr_ge0; apply: pos.
+have dead u v : edge u v -> m v = 0 -> m u * pF u v = 0.
+  move=> uv mv; have vs : v != src by rewrite -src_unique; apply/forallPn; exists u; rewrite uv.
+  have := mass_last pF vs; rewrite -/m mv => /esym/eqP; rewrite psumr_eq0 => [|w wv].
+    by move/allP/(_ u (mem_index_enum u)); rewrite uv => /eqP.
+  by rewrite mulr_ge0 ?m_ge0 ?pos.
+pose pB u v := if m v == 0 then uniform_backward K u v else m u * pF u v / m v.
+have flow s : backward_flow pB m s = m s.
+  elim/reverse_topological_ind: s => s IH; case: (boolP (terminal s)) => ts.
+    by rewrite flow_terminal.
+  rewrite flow_children // -[RHS]mulr1 -(norm s ts) mulr_sumr; apply: eq_bigr => v sv.
+  by rewrite IH // /pB; case: eqP => [mv|/eqP mv]; rewrite ?divfK // mv mulr0 dead.
+exists pB; split=> // [v nv|u v uv|u v uv mu].
+- rewrite /pB; case: eqP => [mv|/eqP mv]; first exact: uniform_backward_policy.
+  by rewrite -mulr_suml -mass_last -?src_unique // divff.
+- rewrite /pB; case: ifP => _; first exact/ltW/uniform_backward_positive.
+  by rewrite divr_ge0 ?mulr_ge0 ?pos ?m_ge0.
+rewrite /flow_policy -/m !flow /pB; case: eqP => [mv|/eqP mv].
+  by rewrite mv mulr0 mul0r; apply/esym/(mulfI mu); rewrite mulr0 -/m dead.
+by rewrite divfK // mulrC mulKf.
+Qed.
+
+(* If actions are deterministic as well, p_T is a point mass.                                     *)
+Theorem deterministic_is_point_mass (G : pointedDAG) (K : numFieldType) (pF : G -> G -> K) :
+  forward_policy pF -> (forall u v, edge u v -> pF u v = 0 \/ pF u v = 1) ->
+  exists2 x, terminal x & forall y, terminal y -> mass pF src y = (y == x)%:R.
+Proof.
+move=> norm det; have nat y : exists n, mass pF src y = n%:R.
+  rewrite /mass big_seq; elim/big_ind: _ => [|_ _ [a ->] [b ->]|p]; first by exists 0%N.
+    by exists (a + b)%N; rewrite natrD.
+  rewrite mem_trajs => /andP[+ _]; elim: p (src : G) => [|w p IH] u /=; first by exists 1%N.
+  case/andP=> uw /IH[n ->]; have [->|->] := det u w uw; first by exists 0%N; rewrite mul0r.
+  by exists n; rewrite mul1r.
+have ge0 y : 0 <= mass pF src y by have [n ->] := nat y; rewrite ler0n.
+have [x /andP[tx mx]|none] := pickP (fun x : G => terminal x && (mass pF src x != 0)); last first.
+  have := marginal_sums_to_one norm; rewrite big1 => [/esym/eqP|x tx]; first by rewrite oner_eq0.
+  by have := none x; rewrite tx => /negbFE/eqP.
+have x1 : 1 <= mass pF src x.
+  by have [n mn] := nat x; rewrite mn ler1n lt0n -(pnatr_eq0 K) -mn.
+have := marginal_sums_to_one norm; rewrite (bigD1 x) //= => sum1.
+have rest : \sum_(y | terminal y && (y != x)) mass pF src y = 0.
+  apply/eqP; rewrite eq_le sumr_ge0 // andbT -(ler_add2l (mass pF src x)) sum1 addr0 //.
+exists x => // y ty; have [->|yx] := eqVneq y x; first by move: sum1; rewrite rest addr0.
+move/eqP: rest; rewrite psumr_eq0 // => /allP/(_ y (mem_index_enum y)).
+by rewrite ty yx => /eqP.
 Qed.

@@ -2,7 +2,7 @@
    h-transform.  It shows that the hypothesis of Markovian.v, stated for laws, is also met by
    policies that are normalised on the lift, and how they depend on the latent.                   *)
 From mathcomp Require Import all_ssreflect all_algebra.
-From Pdai Require Import Dag Policies Normalisation Lift Markovian Triviality.
+From Pdai Require Import Dag Policies Normalisation Flow Lift Markovian Triviality.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -50,4 +50,19 @@ have telescope u : weight (h_transform pB) u p =
   rewrite IH /h_transform [_ * history_mass pB v]mulrC -!mulrA mulKf //.
   by congr (_ * _); rewrite mulrCA.
 by rewrite telescope h1 invr1 mulr1 /history_mass mass_refl mulr1 weight_copied.
+Qed.
+
+(* The flow of the h-transform is that of the base policy, shared among the lifts by h.           *)
+Theorem h_transform_flow (G : pointedDAG) (L : lift G) (K : fieldType) (pB : G -> G -> K)
+    (R : G -> K) :
+  backward_policy pB -> (forall v : L, history_mass pB v != 0) ->
+  forall v : L, backward_flow (h_transform pB) (fun x => R (base x)) v =
+                backward_flow pB R (base v) * history_mass pB v.
+Proof.
+move=> norm h0 v; elim/reverse_topological_ind: v => v IH; case: (boolP (terminal v)) => tv.
+  rewrite !flow_terminal ?terminal_base //; suff -> : history_mass pB v = 1 by rewrite mulr1.
+  rewrite -(copied_weight_sums_to_one norm tv); apply: eq_bigr => p _; exact: weight_copied.
+rewrite !flow_children ?terminal_base // mulr_suml sum_children; apply: eq_bigr => s vs.
+rewrite IH ?step_edge // base_step // /h_transform /copied_policy base_step //.
+by rewrite [backward_flow _ _ _ * _]mulrC mulrA divfK // mulrAC.
 Qed.

@@ -1,6 +1,6 @@
 (* Flow consistency in subgraphs: the distance of two laws, conditional on batches (eq:fcsa).       *)
 From mathcomp Require Import all_ssreflect all_algebra.
-From Pdai Require Import Residuals.
+From Pdai Require Import Residuals Listed.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -91,3 +91,67 @@ have -> : mass p B = c * mass q B by rewrite /mass mulr_sumr; apply: eq_bigr => 
 by rewrite pq -mulf_div divff // mul1r.
 Qed.
 End Consistency.
+
+(* Neither of the two is the larger, and FCS is 0 for laws that are not proportional, though batches
+   cover every state: on three states, with one batch, or one of two.                             *)
+Section Counterexamples.
+Definition batch (s : seq nat) : {set 'I_3} := [set x | val x \in s].
+Definition law (s : seq rat) (x : 'I_3) : rat := s`_x.
+Definition only (B : {set 'I_3}) (C : {set 'I_3}) : rat := (C == B)%:R.
+
+Lemma fcs_only B p q : fcs (only B) p q = tv (given p B) (given q B).
+Proof.
+rewrite /fcs (bigD1 B) //= /only eqxx mul1r big1 ?addr0 // => C /negbTE CB.
+by rewrite CB mul0r.
+Qed.
+
+Definition states := [:: 0; 1; 2]%N.
+Definition given_list (s : seq rat) (b : seq nat) (x : nat) : rat :=
+  if x \in b then s`_x / sum_seq [seq if y \in b then s`_y else 0 | y <- states] else 0.
+Definition tv_list (f g : nat -> rat) : rat := sum_seq [seq `|f x - g x| | x <- states] / 2%:R.
+
+Lemma tv_states (f g : nat -> rat) (p q : 'I_3 -> rat) :
+  (forall x, p x = f x) -> (forall x, q x = g x) -> tv p q = tv_list f g.
+Proof. by move=> pf qg; rewrite /tv !big_ord_recl big_ord0 !pf !qg. Qed.
+
+Lemma given_law s b x : given (law s) (batch b) x = given_list s b x.
+Proof.
+rewrite /given /given_list /batch inE; case: ifP => // _; congr (_ / _).
+by rewrite /mass big_mkcond !big_ord_recl big_ord0 !inE.
+Qed.
+
+Lemma fcs_list p q b :
+  fcs (only (batch b)) (law p) (law q) = tv_list (given_list p b) (given_list q b).
+Proof. by rewrite fcs_only; apply: tv_states => x; apply: given_law. Qed.
+
+(* FCS <= TV fails, ...                                                                           *)
+Theorem fcs_above_tv :
+  let p := [:: 98%:R / 100%:R; 1 / 100%:R; 1 / 100%:R] in
+  let q := [:: 98%:R / 100%:R; 2%:R / 100%:R; 0] in
+  tv (law p) (law q) = 1 / 100%:R /\ fcs (only (batch [:: 1; 2]%N)) (law p) (law q) = 1 / 2%:R.
+Proof.
+by move=> p q; rewrite fcs_list (tv_states (f := nth 0 p) (g := nth 0 q)).
+Qed.
+
+(* ... TV <= FCS fails, ...                                                                       *)
+Theorem fcs_below_tv :
+  let p := [:: 1 / 4%:R; 1 / 4%:R; 2%:R / 4%:R] in let q := [:: 1 / 2%:R; 1 / 2%:R; 0] in
+  tv (law p) (law q) = 1 / 2%:R /\ fcs (only (batch [:: 0; 1]%N)) (law p) (law q) = 0.
+Proof.
+by move=> p q; rewrite fcs_list (tv_states (f := nth 0 p) (g := nth 0 q)).
+Qed.
+
+(* ... and batches {0, 1} and {1, 2}, each in half of the draws, cover every state.               *)
+Theorem fcs_zero_of_different_laws :
+  let p := [:: 2%:R / 4%:R; 0; 2%:R / 4%:R] in let q := [:: 1 / 4%:R; 0; 3%:R / 4%:R] in
+  let r B := (only (batch [:: 0; 1]%N) B + only (batch [:: 1; 2]%N) B) / 2%:R in
+  tv (law p) (law q) = 1 / 4%:R /\ fcs r (law p) (law q) = 0.
+Proof.
+move=> p q r; rewrite (tv_states (f := nth 0 p) (g := nth 0 q)) //; split.
+  by apply/eqP; vm_compute.
+have -> : fcs r (law p) (law q) = (fcs (only (batch [:: 0; 1]%N)) (law p) (law q) +
+                                   fcs (only (batch [:: 1; 2]%N)) (law p) (law q)) / 2%:R.
+  by rewrite /fcs -big_split mulr_suml; apply: eq_bigr => B _ /=; rewrite -mulrDl mulrAC.
+by rewrite !fcs_list; apply/eqP; vm_compute.
+Qed.
+End Counterexamples.

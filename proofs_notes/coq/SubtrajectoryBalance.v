@@ -68,3 +68,17 @@ Theorem subtb_implies_tb (G : pointedDAG) (K : fieldType)
 Proof.
 by move=> flow bal p /andP[sp tp]; rewrite (subtb_from_source bal) // flow // mulrC.
 Qed.
+
+(* def:flows: weights on the edges and R leave one flow.  If F is in detailed balance with a forward
+   policy, F(s) is the sum of B(s | v) F(v) over the children of s, from R on backwards.          *)
+Theorem flow_is_unique (G : dag) (K : fieldType) (pF pF' B : G -> G -> K) (F F' R : G -> K) :
+  forward_policy pF -> forward_policy pF' -> state_flow F R -> state_flow F' R ->
+  (forall u v, edge u v -> F u * pF u v = B u v * F v) ->
+  (forall u v, edge u v -> F' u * pF' u v = B u v * F' v) ->
+  forall s, F s = F' s.
+Proof.
+move=> norm norm' flow flow' bal bal' s; elim/reverse_topological_ind: s => s IH.
+case: (boolP (terminal s)) => ts; first by rewrite flow ?flow'.
+rewrite -[LHS]mulr1 -[RHS]mulr1 -{1}(norm s ts) -(norm' s ts) !mulr_sumr.
+by apply: eq_bigr => v sv; rewrite bal // bal' // IH.
+Qed.

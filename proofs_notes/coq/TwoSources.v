@@ -55,3 +55,26 @@ exists (listed_dag ok), (ord0 : listed_dag ok), (node 2%N isT), (node 3%N isT), 
 split; first by case=> [[|[|[|[|]]]]] lt //; rewrite listed_terminal.
 all: by rewrite (listed_mass _ (m := nth 0 [:: 1; 0; 1 / 3%:R; 2%:R / 3%:R])); vm_compute.
 Qed.
+
+(* Repaired, with finitely many nodes and one source, every node is reached from s_o, a walk has
+   fewer steps than there are nodes, and every walk can be continued to a terminal state.         *)
+Theorem repaired_definition (G : pointedDAG) :
+  [/\ forall v : G, exists2 p, path edge src p & last src p = v,
+      forall (u : G) p, path edge u p -> (size p < #|G|)%N
+    & forall u : G, exists2 p, path edge u p & terminal (last u p)].
+Proof.
+split=> [v|u p|u]; last by have [p /andP[up tp]] := reaches_terminal u; exists p.
+  by have [p /andP[sp /eqP lp]] := reached v; exists p.
+exact: path_short.
+Qed.
+
+(* With infinitely many, ... -> 2 -> 1 -> 0 has no cycle and no source: a walk backwards need not end. *)
+Theorem endless_line : let e : rel nat := fun i j => i == j.+1 in
+  (forall u p, path e u p -> last u p = u -> p = [::]) /\ forall v, exists u, e u v.
+Proof.
+split=> [u p|v]; last by exists v.+1.
+suff down q w : path (fun i j : nat => i == j.+1) w q -> (last w q + size q = w)%N.
+  by move/down => + E; rewrite E -[X in _ = X]addn0 => /addnI; case: p {E}.
+elim: q w => [|v q IH] w /=; first by rewrite addn0.
+by case/andP=> /eqP-> /IH {2}<-; rewrite addnS.
+Qed.
