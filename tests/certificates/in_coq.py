@@ -70,7 +70,8 @@ def verdicts(folder: Path, drawn: list[str]) -> list[tuple[str, bool]]:
 
 def main() -> None:
     """Prints how many verdicts were compared."""
-    count, every = [*map(int, sys.argv[1:]), *(100, 1)[len(sys.argv) - 1 :]]
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 100
+    every = int(sys.argv[2]) if len(sys.argv) > 2 else 1
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         compared = verdicts(folder, texts(folder, count))

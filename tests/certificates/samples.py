@@ -17,6 +17,11 @@ HEADER = SamplesHeader(
 )  # fmt: skip
 
 
+def slips(text: str, changes: str) -> dict[str, str]:
+    """The text with each change alone, `old -> new;`, made where `old` comes first."""
+    return {one: text.replace(*one.split(" -> "), 1) for one in re.split(r";\s", changes)}
+
+
 # What none of these files may look like.
 FORM: dict[str, Callable[[str], str]] = {
     "no end": lambda text: text.removesuffix("end\n"),
@@ -77,20 +82,14 @@ WRONG_SAMPLES = {
     "another weight": text_of(HEADER, DRAWN, weights=1),
     "another capital below": text_of(HEADER, DRAWN, won_low=1),
     "another capital above": text_of(HEADER, DRAWN, won_high=1),
-    **{
-        f"{old} -> {new}": RIGHT_SAMPLES.replace(old, new, 1)
-        for old, new in (
-            *(("Z 20 21 1", "Z 0 0 1"), ("Z 20 21 1", "Z 20 21 0"), ("level 1 2", "level 1 0")),
-            *(
-                (f"scale {HEADER.scale}", "scale 0"),
-                ("TV 30000", "TV -1"),
-                ("500000 1000000", "500000 4"),
-            ),
-            *(("TV 30000", "TV 500001"), ("30000 500000 1000000", "0 0 0"), ("f 2 3", "f 4 3")),
-            *(("f 2 3", "f -2 3"), ("f 2 3", "f 0 3"), ("f 2 3", "f 0 0"), ("b 1 1", "b 2 1")),
-            *(("s 12 3", "s -12 3"), ("s 12 3", "s 12 0")),
-        )
-    },
+    **slips(
+        RIGHT_SAMPLES,
+        f"""Z 20 21 1 -> Z 0 0 1; Z 20 21 1 -> Z 20 21 0; level 1 2 -> level 1 0;
+scale {HEADER.scale} -> scale 0; TV 30000 -> TV -1; TV 30000 -> TV 500001;
+500000 1000000 -> 500000 4; 30000 500000 1000000 -> 0 0 0; f 2 3 -> f 4 3;
+f 2 3 -> f -2 3; f 2 3 -> f 0 3; f 2 3 -> f 0 0; b 1 1 -> b 2 1; s 12 3 -> s -12 3;
+s 12 3 -> s 12 0""",
+    ),
 }
 
 # Bare samples: four values of a law, of which the first comes more often than it should.
@@ -120,13 +119,10 @@ WRONG_BARE = {
     "another number of samples": bare_text(BARE, BARE_DRAWN, samples=1),
     "another trace": bare_text(BARE, BARE_DRAWN, trace=1),
     "another capital": bare_text(BARE, BARE_DRAWN, won=1),
-    **{
-        f"{old} -> {new}": bare_text(BARE, BARE_DRAWN).replace(old, new)
-        for old, new in (
-            *(("level 1 2", "level 1 0"), ("TV 20 100", "TV 20 0")),
-            (f"scale {BARE.scale}", "scale 0"),
-        )
-    },
+    **slips(
+        bare_text(BARE, BARE_DRAWN),
+        f"level 1 2 -> level 1 0; TV 20 100 -> TV 20 0; scale {BARE.scale} -> scale 0",
+    ),
     "a negative weight": bare_text(BARE, BARE_DRAWN, (2, 2, -1, 2)),
     "no weight": re.sub(r"(won|v) \d+", r"\1 0", bare_text(BARE._replace(tv_low=0), [0], (1,))),
     "a value that is none": bare_text(BARE, [*BARE_DRAWN[:-1], 7]),
@@ -153,25 +149,21 @@ EVEN_SUMS = "\n".join(
         "end\n",
     ]
 )
-WRONG_SUMS = [
-    RIGHT_SUMS.replace(old, new)
-    for old, new in (
-        *(("Z 23", "Z 24"), ("f e", "f f"), ("f e", "e e"), ("w 2", "w 3")),
-        *(("w 2 5 0 0", "w 2 5 0"), ("w 2 5 0 0", "w 2 5 0 0 0"), ("w 2 5 0 0", "w 2")),
-        *(("w 3 0 7 0", "w 3"), ("m 0 23 f e", "m 0 23"), ("m 0 23 f e", "m 0 23 f e f e")),
-    )
-]
+WRONG_SUMS = slips(
+    RIGHT_SUMS,
+    """Z 23 -> Z 24; f e -> f f; f e -> e e; w 2 -> w 3; w 2 5 0 0 -> w 2 5 0;
+w 2 5 0 0 -> w 2 5 0 0 0; w 2 5 0 0 -> w 2; w 3 0 7 0 -> w 3; m 0 23 f e -> m 0 23;
+m 0 23 f e -> m 0 23 f e f e""",
+).values()
 # Probabilities of edges and paths in hundredths, which are off by less than one.
 RIGHT_FLOATS = (
     RIGHT_SUMS.replace("dags 1", "dags 2")
     .replace("Z 23", "Z 23\nwithin 1 1 64")
     .replace("end", "p 0 64 2b 28 | 'a'\np 28 2b 0 64 | 'b'\nend")
 )
-WRONG_FLOATS = [
-    RIGHT_FLOATS.replace(old, new)
-    for old, new in (
-        *(("within 1", "within 0"), ("1 64", "0 64"), ("1 64", "1 0"), ("2b 28", "2c 28")),
-        *(("2b 0", "29 0"), ("p 0 64 2b 28", "p 0 64"), ("Z 23", "Z 24"), ("Z 23", "Z 0")),
-    )
-]
+WRONG_FLOATS = slips(
+    RIGHT_FLOATS,
+    """within 1 -> within 0; 1 64 -> 0 64; 1 64 -> 1 0; 2b 28 -> 2c 28; 2b 0 -> 29 0;
+p 0 64 2b 28 -> p 0 64; Z 23 -> Z 24; Z 23 -> Z 0""",
+).values()
 NO_SUMS = "pdai-dags 1\nposterior none\nnodes 0\nZ 1\nend\n"
