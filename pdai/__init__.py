@@ -78,8 +78,9 @@ def __getattr__(name: str) -> Any:
     if name in _FROM:
         check_names()
         from reference.contract.errors import naming_extras
+        from reference.contract.loading import no_collection
 
-        with naming_extras():
+        with naming_extras(), no_collection():
             return getattr(importlib.import_module(_FROM[name]), name)
     if name == "__version__":
         from importlib.metadata import PackageNotFoundError, version

@@ -33,6 +33,7 @@ from fast.training.processes import broadcast_from_first, check_same
 from fast.training.state import TrainState
 from reference.contract.errors import InputError
 from reference.contract.files import kind_of
+from reference.contract.loading import no_collection
 
 
 def load_run(config: TrainConfig) -> tuple[Setup, TrainState]:
@@ -218,7 +219,8 @@ def _continue(folder: Path, setup: Setup, probe: Probe | None, display: Display)
         state, seconds = _trained(folder, setup, measure, progress)
         progress.say("measuring the trained sampler ...")
         started = time.perf_counter()
-        report, learned, target, labels = meter.final(state)
+        with no_collection():
+            report, learned, target, labels = meter.final(state)
         save_law(folder, learned, target, labels)
         write_json(folder / "report.json", {**report.to_json(), "seconds": seconds})
         seal_run(folder)

@@ -20,6 +20,7 @@ from fast.training.compose import TrainConfig
 from fast.training.options import RunOptions
 from fast.training.state import TrainState
 from reference.contract.errors import InputError
+from reference.contract.loading import no_collection
 
 # Steps per compiled call: the grain of progress, evaluations and checkpoints.
 CHUNK = 100
@@ -92,7 +93,9 @@ class Loop:
         started, until = time.perf_counter(), min(self._step + CHUNK, self._last)
         try:
             if self._memory is not None:
-                size = self._memory(self._state, until - self._step)
+                # It is compiled here: a pass over all objects of JAX frees nothing.
+                with no_collection():
+                    size = self._memory(self._state, until - self._step)
                 progress.say(check_program(size, self._batch))
                 self._memory = None
             self._state, info = self._advance(self._state, until - self._step)

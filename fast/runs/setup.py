@@ -86,7 +86,7 @@ def set_up(
         if form is not None and not is_ours(problem):
             stated_log_z(form)
     trainer = trainer_of(config, environment)
-    with slow("compiling the program that a run begins with"):
+    with slow("compiling the program that a run begins with"), no_collection():
         initial = trainer.init()
     return Setup(config, problem, environment, enumeration, form, trainer, initial)
 

@@ -59,8 +59,8 @@ ROOMS = {
 # Files as people have them: 450, with their tests 900.
 # Real samplers, judged: 420 of all.
 # Frames, pages of notebooks and a logger: 120, with their tests 220.
-# Strings that become arrays all at once, and policies by way of NumPy: 35, and 3 functions.
-PRODUCT = {"lines": (50_809, 40_500), "files": (319, 240), "functions": (3_104, 2_300)}
+# Strings that become arrays at once, policies by way of NumPy, no collection while compiling: 38.
+PRODUCT = {"lines": (50_812, 40_500), "files": (319, 240), "functions": (3_104, 2_300)}
 ALL = (108_370, 86_000)
 
 
