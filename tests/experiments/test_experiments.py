@@ -575,3 +575,18 @@ def test_the_baseline_in_tv_is_as_its_finding_says() -> None:
     near, *others = sorted(study.values(row, "SRWM"))
     assert floor < near < floor + 0.002 < min(others) - 0.1
     assert study.values(row, "Markovian, biases").max() < floor
+
+
+def test_on_six6_the_markovian_network_is_the_nearer_but_for_integers() -> None:
+    by_label = {results.experiment.label: results for results in EVERY}
+
+    def standings(label: str) -> set[str]:
+        results = by_label[label]
+        rows = [row for row in results.rows if row.startswith("SIX6")]
+        pairs = [("Markovian", model) for model in results.models if model != "Markovian"]
+        both = [Comparison(results, row, pair) for row in rows for pair in pairs]
+        return {one.standing.value for one in both if one.standing in DECIDED and one.standing}
+
+    for label in ("tab:sequences", "study:paper_rate", "study:dags"):
+        assert standings(label) == {"worse"}
+    assert standings("study:integers") == {"better"}

@@ -45,8 +45,8 @@ ROOMS = {
     "verify": (22_835, 21_000),
     # 135 lines for the branches of the extracted checker that texts take, 10^5 texts, and floats
     # whose bounds the checker confirms (24 lines of posterior).
-    # 105 lines more: the sentences on the baseline as printed, and its floor, are recomputed.
-    "tests": (26_331, 18_500),
+    # 115 lines more: the sentences on the baseline as printed, and its floor, are recomputed.
+    "tests": (26_341, 18_500),
     "benchmarks": (4_730, 2_500),
     "examples": (3_330, 2_500),
 }
