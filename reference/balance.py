@@ -1,5 +1,6 @@
 """Balance conditions as residuals, left side minus right side, per edge, trajectory or pair.
 
+Edges are numbers: `dag.states((edge,))` names one by its states, as `dag.states(path)` does a path.
 Each raises InputError if the policies live on different DAGs, or flows or rewards do not fit.
 """
 

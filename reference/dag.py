@@ -148,8 +148,9 @@ class PointedDAG(Pictured, Generic[S]):
         return self.edges[trajectory[-1]][1]
 
     def states(self, trajectory: Trajectory) -> tuple[S, ...]:
-        """The states `(s_0, ..., s_T)` of a trajectory."""
-        return (self.labels[0], *(self.labels[self.edges[edge][1]] for edge in trajectory))
+        """The states `(s_0, ..., s_T)` of a trajectory, or of an edge or another path from any."""
+        first = self.edges[trajectory[0]][0] if trajectory else 0
+        return (self.labels[first], *(self.labels[self.edges[edge][1]] for edge in trajectory))
 
     @property
     def size(self) -> str:

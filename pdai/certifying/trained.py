@@ -3,6 +3,7 @@
 docs/training.md has advice for each answer.
 """
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -91,7 +92,8 @@ class RunSource(SamplerSource):
         made = exact_policy(self.policy, enumeration, self.target.max_states)
         law = self.law_of_rows(made, file, self.config.task.short_name, ROWS)
         texts = self.config.task.texts
-        advice = what_now(law, enumeration, read_metrics(self.folder), self.row, texts)
+        records = read_metrics(self.folder)
+        advice = what_now(law, enumeration, records, self.row, texts, self.folder)
         return law._replace(notes=[*law.notes, *advice])
 
     def walker(self) -> RowSampler:
@@ -132,6 +134,7 @@ def what_now(
     records: Sequence[Mapping[str, Any]] | None,
     row: int,
     texts: Callable[[Iterable[Any]], Sequence[str]],
+    folder: Path,
 ) -> list[str]:
     """Three lines of advice about a run whose TV is above `LARGE`; none below.
 
@@ -141,10 +144,11 @@ def what_now(
         records: those of its training; None if they are not of this target alone.
         row: the place of its seed in them.
         texts: writes states as people read them.
+        folder: the run folder, for the command that continues it.
     """
     if law.tv <= LARGE:
         return []
-    slope = [] if records is None else [_slope(records, row)]
+    slope = [] if records is None else [_slope(records, row, folder)]
     return [_missing(law, texts), *slope, _least(enumeration)]
 
 
@@ -162,7 +166,7 @@ def _missing(law: ExactLaw, texts: Callable[[Iterable[Any]], Sequence[str]]) -> 
     )
 
 
-def _slope(records: Sequence[Mapping[str, Any]], row: int) -> str:
+def _slope(records: Sequence[Mapping[str, Any]], row: int, folder: Path) -> str:
     curve = [(record["step"], record["tv"][row]) for record in records if record.get("tv")]
     # Training has not begun at step 0, so that a difference from there is no slope.
     before = [point for point in curve if 0 < point[0] <= curve[-1][0] / 2]
@@ -171,7 +175,8 @@ def _slope(records: Sequence[Mapping[str, Any]], row: int) -> str:
     (start, high), (end, low) = before[-1], curve[-1]
     verdict = "more steps alone are unlikely to help"
     if low < (1 - LEVEL) * high:
-        verdict = f"more steps help (pdai train --resume RUN --steps {2 * end}, in all)"
+        command = f"pdai train --resume {shlex.quote(str(folder))} --steps {2 * end}"
+        verdict = f"more steps help ({command}, in all)"
     return (
         f"slope: TV went from {high:.4f} at step {start:,} to {low:.4f} at step {end:,}: {verdict}"
     )

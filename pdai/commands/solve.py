@@ -79,6 +79,8 @@ def solve_command(arguments: Sequence[str]) -> type[Any]:
             rows["log Z, nats"] = f"{run.log_z.value!r}, within {at_most(run.log_z.error, 1)}"
             rows["seconds"] = f"{time.monotonic() - start:.2f}"
             show_rows(f"{kind} of {task.short_name}", rows)
-            say(f"run folder: {run.folder}")
+            usual = f"{task.short_name}-solved"
+            is_again = how.out is None and run.folder.name != usual
+            say(f"run folder: {run.folder}" + f" (runs/{usual} exists, and is kept)" * is_again)
 
     return Solve

@@ -191,16 +191,17 @@ class Answer(ABC):
 
     def __repr__(self) -> str:
         # Sums may take minutes, and are left out.
-        return f"{type(self).__name__}({self._data_facts()['data']})"
+        return f"{type(self).__name__}({self._data_facts(as_categories=False)['data']})"
 
-    def _data_facts(self) -> dict[str, str]:
+    def _data_facts(self, *, as_categories: bool) -> dict[str, str]:
         table = self.table
-        warnings = {"warnings": "; ".join(self.remarks)} if self.remarks else {}
-        return {
+        facts = {
             "data": f"{table.source}: {len(table.rows):,} rows of {len(table.names)} columns "
             f"(SHA-256 {table.digest[:16]})",
-            **warnings,
+            "numbers": table.values(as_categories=as_categories),
+            "warnings": "; ".join(self.remarks),
         }
+        return {name: text for name, text in facts.items() if text}
 
 
 class GraphAnswer(Answer):
@@ -247,7 +248,7 @@ class GraphAnswer(Answer):
         # Edges first: their sums have log Z as well.
         expected_edges, log_z = law.expected_edges, law.log_z()
         return {
-            **self._data_facts(),
+            **self._data_facts(as_categories=self.score.name == "bdeu"),
             **self.table.facts,
             "score": f"{FORMULAS[self.score.name]}; {self.score.reason}",
             "prior": "all graphs that keep to the limits equally probable",
@@ -380,7 +381,7 @@ class SelectionAnswer(Answer):
         log_z = self.posterior.log_z()
         factor = log_z.value + self.posterior.offset
         return {
-            **self._data_facts(),
+            **self._data_facts(as_categories=False),
             "outcome": self.outcome,
             "score": FORMULAS[self.prior],
             "prior": "all sets of columns equally probable",

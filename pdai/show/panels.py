@@ -1,7 +1,7 @@
 """Panels that pictures and pages share: laws, curves of training, edges. Imports no JAX."""
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -110,11 +110,15 @@ def draw_curve(
     return drawn
 
 
-def scale_tv(axis: Any) -> None:
-    """A logarithmic TV axis, or a linear one from zero if TV falls by less than a decade."""
+def scale_tv(axis: Any, levels: Iterable[float] = ()) -> None:
+    """A logarithmic TV axis, or a linear one from zero if TV falls by less than a decade.
+
+    The curves on the axis decide, and not the levels beside them, for which there is room.
+    """
+    axis.set_xlim(0, None)
     values = np.concatenate([line.get_ydata() for line in axis.lines])
     if len(values) and values.max() < 10 * values.min():
-        axis.set_ylim(0, 1.05 * values.max())
+        axis.set_ylim(0, 1.05 * max(values.max(), *levels))
         return
     if not len(values):
         # The default limits of an empty panel include 0.

@@ -26,7 +26,7 @@ CHAINS = ("chain", "draw")
 CUTTING = 5
 MUST_HAVE = (
     "terminal, log_p_f, log_p_b, log_reward, or terminal, log_prob, or terminal alone, or with "
-    "count, weight, log_weight, or chain and draw"
+    "count (of draws, under this name), weight, log_weight, or chain and draw"
 )
 # The most by which probabilities of distinct states may sum to more than 1: float32.
 EXCESS = 1e-4

@@ -119,7 +119,8 @@ class Shape(NamedTuple):
             return first[0] in VALUES
         # An index that a program writes has no name.
         some = cells - {""}
-        return bool(some) and (not some.isdisjoint(BESIDE) or some.issubset(VALUES))
+        # With "n", as R names counts, the message can say how these must be named.
+        return bool(some) and (not some.isdisjoint(BESIDE) or some.issubset({*VALUES, "n"}))
 
 
 # Samples, whose names are seen if they are known.

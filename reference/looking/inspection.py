@@ -124,27 +124,26 @@ def inspect_problem(problem: Problem[S], max_nodes: int = MAX_NODES) -> Inspecti
 def _overlooked(problem: Problem[S], dag: PointedDAG[S], rewards: dict[int, Fraction]) -> int:
     """The number of inner states with a reward, and without a child that stops there.
 
-    Such a child is terminal, has the reward of the state that it leaves, and is more than that
-    state with one part more, of a kind that inner states have. Rewards of inner states are no sign
-    of a mistake if all terminals have one depth: prefixes are then no objects.
+    Such a child is terminal, and has a part of a kind that no inner state has, or the reward of the
+    state that it leaves without being that state with parts more. Rewards of inner states are no
+    sign of a mistake if all terminals have one depth: prefixes are then no objects.
     """
     if len({dag.depths[x] for x in rewards}) == 1:
         return 0
     inner = [v for v, row in enumerate(dag.children) if row]
     kinds = {_kind(part) for v in inner for part in _parts(dag.labels[v])}
 
-    def goes_on(label: S, child: S) -> bool:
-        before, after = Counter(_parts(label)), Counter(_parts(child))
-        added = after - before
-        return before < after and {*map(_kind, added)} <= kinds
+    def stops(label: S, own: Fraction, x: int) -> bool:
+        before, after = _parts(label), _parts(dag.labels[x])
+        is_marked = not kinds.issuperset(map(_kind, after))
+        return is_marked or (rewards[x] == own and not Counter(before) < Counter(after))
 
     count = 0
     for v in inner:
         label, ends = dag.labels[v], [x for x in dag.children[v] if x in rewards]
         with suppress(InputError):
             own = exact_reward(problem, label)
-            stops = (x for x in ends if rewards[x] == own and not goes_on(label, dag.labels[x]))
-            count += next(stops, None) is None
+            count += not any(stops(label, own, x) for x in ends)
     return count
 
 
@@ -153,8 +152,8 @@ def _parts(state: Any) -> Iterable[Any]:
 
 
 def _kind(part: Any) -> tuple[type, bool]:
-    """The kind of a part, which marks of an end, such as -1, "." or "stop" among numbers, lack."""
-    return type(part), str(part).isalnum()
+    """The kind of a part: -1, "." or "stop" is another than numbers, and True than False."""
+    return type(part), part if isinstance(part, bool) else str(part).isalnum()
 
 
 def _text(value: Fraction) -> str:

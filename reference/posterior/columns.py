@@ -41,6 +41,8 @@ NUMBER_ELSEWHERE = re.compile(r"[+-]?[$£€]?[\d.,'_/\s]*\d[.,]?\s*[%$£€]?")
 # A column with at most this many different integers, each twice on average, may be categories,
 # such as days of a month.
 MOST_CODES = 31
+# A column with at most this many numbers as categories is shown with the counts of all.
+MOST_LISTED = 12
 # BDeu sees few dependences of a column with more levels than one for so many rows, and than a few.
 ROWS_OF_A_LEVEL = 10
 FEW_LEVELS = 4
@@ -107,6 +109,25 @@ class Table(NamedTuple):
             if len(values) <= min(MOST_CODES, len(column) / 2) and all(map(_is_integer, values)):
                 coded[name] = sorted(values, key=float)
         return coded
+
+    def values(self, *, as_categories: bool) -> str:
+        """The least and the largest value of each column of numbers, or few with their counts.
+
+        A single 999 among small numbers, which may be a mistake or not, is seen there.
+
+        Args:
+            as_categories: whether the values are scored as categories.
+        """
+        texts = []
+        for name, column in self.columns.items():
+            if all(map(DECIMAL.fullmatch, column)):
+                counts = Counter(column)
+                values = sorted(counts, key=float)
+                text = f"{values[0]} to {values[-1]}"
+                if as_categories and len(values) <= MOST_LISTED:
+                    text = ", ".join(f"{value} ({counts[value]:,})" for value in values)
+                texts.append(f"{name} {text}")
+        return "; ".join(texts)
 
     def categories(self, bins: int | None = None, declared: Levels = ()) -> Self:
         """The table as categories, for `codes`; itself without bins or levels.

@@ -321,6 +321,22 @@ def test_columns_that_are_likely_mistakes_are_remarked_on(
 
 
 @pytest.mark.parametrize(
+    ("score", "numbers"),
+    [
+        ("bge", "a 0 to 999; b 0.5 to 29.5"),
+        ("bdeu", "a 0 (20), 1 (20), 2 (19), 999 (1); b 0.5 to 29.5"),
+    ],
+)
+def test_a_single_number_far_from_others_is_shown(tmp_path: Path, score: Any, numbers: str) -> None:
+    """One 999 among 60 numbers ended a dependence, without a line about it."""
+    a, b = [i % 3 for i in range(59)] + [999], [i / 2 for i in range(1, 60)] + [1.5]
+    rows = [[str(x), str(y)] for x, y in zip(a, b, strict=True)]
+    path = tmp_path / "far.csv"
+    path.write_text("\n".join(map(",".join, [["a", "b"], *rows])))
+    assert pdai.posterior(path, score=score).facts["numbers"] == numbers
+
+
+@pytest.mark.parametrize(
     ("columns", "options", "remark"),
     [
         (["1.5 2 4 1.5 2 4", "1 3.5 2 1 3.5 2"], {}, "rows 4 to 6 are rows 1 to 3 again"),

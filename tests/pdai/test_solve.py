@@ -393,6 +393,14 @@ test_what_is_too_large_to_list = refuses(
 )
 
 
+def test_a_second_folder_is_told(tmp_path: Path) -> None:
+    first, second = (answer("solve", "lines", cwd=tmp_path).stdout for _ in range(2))
+    assert first.endswith("run folder: runs/lines-solved\n")
+    assert second.endswith(
+        "run folder: runs/lines-solved-2 (runs/lines-solved exists, and is kept)\n"
+    )
+
+
 def test_a_folder_is_never_overwritten_and_not_trained(tmp_path: Path) -> None:
     run = solved("lines", tmp_path / "run")
     for line, words in {

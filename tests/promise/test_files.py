@@ -346,6 +346,7 @@ test_samples_that_are_nearly_right_are_refused_by_their_reason = refuses(
     (".csv", "a,7\nb,3\n", "is none of the problem's 3 terminal states"),
     (".csv", "terminal,chain,draw\na,0,0\nb,0,0\n", "has a draw twice"),
     (".csv", "terminal,draw\na,0\nb,1\n", "has the columns terminal, draw, but must"),
+    (".csv", "value,n\na,5\nb,1\n", "has the columns value, n, but .* count \\(of draws, under"),
     (".csv", "terminal,weight,count\na,1,1\n", "has the columns terminal, weight, count, but"),
     (".csv", "terminal,weight,log_prob\na,1,-1\n", "has the columns terminal, weight, log_prob"),
     (".csv", "terminal,weight\na,0\nb,0\n", "one of the first 1 above 0"),

@@ -85,6 +85,18 @@ def test_rewards_by_name_go_to_their_states_and_may_be_integers() -> None:
     assert product_rewards(RATIONAL, [listed, listed]) == (1, 4)
 
 
+def test_an_edge_is_named_by_its_states() -> None:
+    p_b = BackwardPolicy.uniform(DIAMOND, RATIONAL)
+    p_f, _ = forward_from_backward(p_b, [1, 2])
+    flow, names = flows(p_b, [1, 2]), DIAMOND.labels
+    edges = [DIAMOND.states((edge,)) for edge, _ in db_residuals(p_f, p_b, flow, [1, 2])]
+    assert edges == [(names[u], names[v]) for u, v in DIAMOND.edges]
+    for path, _ in subtb_residuals(p_f, p_b, flow, [1, 2]):
+        first, *_ = states = DIAMOND.states(path)
+        assert (first, len(states)) == (edges[path[0]][0], len(path) + 1)
+    assert DIAMOND.states(()) == (names[0],)
+
+
 @pytest.mark.catches(
     "The depth of a state is that of its last parent plus one, not that of a longest path.",
     "reference/dag.py",

@@ -67,8 +67,8 @@ def training_charts(entries: Sequence[Entry]) -> list[Chart]:
         chart.axis.set(xlabel="step", xlim=(0, None))
     drawn = [chart for chart in (tv, loss) if chart.axis.lines]
     if tv in drawn:
+        scale_tv(tv.axis, levels.values())
         _draw_levels(tv, levels)
-        scale_tv(tv.axis)
     if loss in drawn:
         decimal(loss.axis.yaxis)
     return drawn
