@@ -31,9 +31,9 @@ CLOSURES = {
 # posterior; growth, and rates by one policy in all libraries, 170 of benchmarks.
 ROOMS = {
     "reference": (2_910, 2_600),
-    "reference/contract": (1_702, 900),
+    "reference/contract": (1_703, 900),
     "reference/problems": (3_550, 3_300),
-    "reference/posterior": (3_929, 3_200),
+    "reference/posterior": (3_944, 3_200),
     "reference/certificates": (4_830, 4_300),
     "reference/rows": (1_650, None),
     "reference/looking": (600, None),
@@ -46,7 +46,8 @@ ROOMS = {
     # 135 lines for the branches of the extracted checker that texts take, 10^5 texts, and floats
     # whose bounds the checker confirms (24 lines of posterior).
     # 115 lines more: the sentences on the baseline as printed, and its floor, are recomputed.
-    "tests": (26_341, 18_500),
+    # 75 lines more for what new users stumble over; 32 of the product, for the numbers of a table.
+    "tests": (26_398, 18_500),
     "benchmarks": (4_730, 2_500),
     "examples": (3_330, 2_500),
 }
@@ -60,8 +61,8 @@ ROOMS = {
 # Real samplers, judged: 420 of all.
 # Frames, pages of notebooks and a logger: 120, with their tests 220.
 # Strings that become arrays at once, policies by way of NumPy, no collection while compiling: 38.
-PRODUCT = {"lines": (50_812, 40_500), "files": (319, 240), "functions": (3_104, 2_300)}
-ALL = (108_370, 86_000)
+PRODUCT = {"lines": (50_847, 40_500), "files": (319, 240), "functions": (3_105, 2_300)}
+ALL = (108_449, 86_000)
 
 
 class Size(NamedTuple):
