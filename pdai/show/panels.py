@@ -118,7 +118,7 @@ def scale_tv(axis: Any, levels: Iterable[float] = ()) -> None:
     axis.set_xlim(0, None)
     values = np.concatenate([line.get_ydata() for line in axis.lines])
     if len(values) and values.max() < 10 * values.min():
-        axis.set_ylim(0, 1.05 * max(values.max(), *levels))
+        axis.set_ylim(0, 1.05 * max([values.max(), *levels]))
         return
     if not len(values):
         # The default limits of an empty panel include 0.

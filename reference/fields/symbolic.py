@@ -14,10 +14,6 @@ Built on sympy's sparse fraction fields, not on its expressions, which are 15 to
 from fractions import Fraction
 from typing import Any
 
-from sympy import ZZ
-from sympy.polys.fields import FracElement
-from sympy.polys.fields import field as fraction_field
-
 from reference.contract.errors import (
     InputError,
     TooLargeError,
@@ -79,14 +75,18 @@ class Symbolic(FunctionField[Any]):
                 "computed with symbolically: use a smaller DAG, random rationals, or raise "
                 "`max_parameters`"
             )
-        self._field = fraction_field(",".join(listed), ZZ)[0]
+        # Loaded here, so that `help(reference)` works where sympy is not installed.
+        from sympy import ZZ
+        from sympy.polys.fields import FracElement, field
+
+        self._element, self._field = FracElement, field(",".join(listed), ZZ)[0]
         self.symbols: tuple[Any, ...] = self._field.gens
 
     def convert(self, value: int | Fraction | float) -> Any:
         """A constant function; elements of this field are passed through."""
         if self.contains(value):
             return value
-        if isinstance(value, FracElement):
+        if isinstance(value, self._element):
             raise InputError(
                 f"{plain(value)} belongs to another symbolic field: create all parameters in one "
                 "Symbolic"
@@ -96,4 +96,4 @@ class Symbolic(FunctionField[Any]):
 
     def contains(self, value: object) -> bool:
         """True for a rational function of exactly these parameters."""
-        return isinstance(value, FracElement) and value.field is self._field
+        return isinstance(value, self._element) and value.field is self._field

@@ -247,11 +247,12 @@ def test_tv_is_drawn_from_zero_where_it_falls_by_less_than_a_decade(
 ) -> None:
     axis = Figure().subplots()
     axis.plot(range(len(values)), values)
-    panels.scale_tv(axis, [0.9])
-    # A report has lines for levels, and a plot none: both have one axis for a run.
-    assert axis.get_yscale() == scale
-    assert axis.get_xlim()[0] == 0
-    assert scale == "log" or axis.get_ylim()[1] > 0.9
+    # A report has lines for levels, and a plot none: both have one kind of axis for a run.
+    for levels in ([0.9], []):
+        panels.scale_tv(axis, levels)
+        assert axis.get_yscale() == scale
+        assert axis.get_xlim()[0] == 0
+        assert scale == "log" or axis.get_ylim()[1] >= max(values + levels)
     assert (axis.get_ylim()[0] == 0) == (scale == "linear")
 
 

@@ -193,7 +193,7 @@ HEAVY = ("sympy", "flint", "matplotlib", "rich", "jax", "scipy")
 # Modules, and what of `HEAVY` each misses; those after the first are controls.
 MISSES = {
     "reference": "",
-    "reference.fields.symbolic": "sympy is refused",
+    "sympy": "sympy is refused",
     "reference.fields.balls": "flint is refused",
     "pdai.show.plotting": "matplotlib is refused",
 }
@@ -212,3 +212,10 @@ def test_the_reference_loads_nothing_heavy() -> None:
     command = [sys.executable, "-c", REFUSING.format(module="sys") + IMPORTING, *HEAVY]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     assert dict(zip(MISSES, done.stdout.splitlines(), strict=True)) == MISSES
+
+
+def test_help_on_the_reference_needs_no_extra() -> None:
+    """It asks for every name, and ended at the first one that needs sympy."""
+    code = REFUSING.format(module="pydoc, reference") + "pydoc.render_doc(reference)"
+    command = [sys.executable, "-c", code, "sympy", "matplotlib", "jax"]
+    assert subprocess.run(command, cwd=ROOT, check=False, capture_output=True).stderr == b""
