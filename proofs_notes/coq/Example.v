@@ -73,3 +73,37 @@ have total0 : \sum_(y : history_lift | terminal y) R y != 0 by rewrite total.
 have [F_src ->] := subtb_state_marginals normF normB flow bal total0.
 by rewrite F_src total flow // /R; case: ifP.
 Qed.
+
+(* On every history lift a positive function k on the edges of the base has copies that are normalised
+   there: an inner lifted state has one parent, and a terminal one as many as there are.          *)
+Theorem history_copies (G : pointedDAG) (K : numFieldType) :
+  exists2 k : G -> G -> K, forall s s', edge s s' -> 0 < k s s' &
+  backward_policy (copied_policy (L := latent_lift (fun (s : G) W => rcons W s) [::]) k).
+Proof.
+set L := latent_lift _ _; pose n s := (\sum_(v : L | base v == s) #|[pred u : L | edge u v]|)%N.
+exists (fun s s' => if terminal s' then (n s')%:R^-1 else 1) => [s s' ss'|v nv].
+  case: ifP => _; last exact: ltr01.
+  rewrite invr_gt0 ltr0n; have [u us] := base_surjective L s.
+  have uv : edge u (step u s') by apply: step_edge; rewrite us.
+  rewrite /n (bigD1 (step u s')) ?base_step ?us //= ltn_addr //; apply/card_gt0P.
+  by exists u.
+have inner (w : L) : ~~ terminal (base w) -> exists p, val w = (last src p, Some p).
+  have /latent_lift_nodes[p sp wp] : exists u : L, val u = val w by exists w.
+  by rewrite /base /= /latent_base wp run_fst => nw; exists p; rewrite ?wp run_history.
+rewrite /copied_policy; case: (boolP (terminal (base v))) => tv.
+  have -> : n (base v) = #|[pred u : L | edge u v]|.
+    rewrite /n (big_pred1 v) // => w; apply/eqP/eqP => [wv|->//].
+    by apply/esym/base_terminal; rewrite // wv.
+  have /forallPn[u] := nv; rewrite negbK => uv; rewrite sumr_const -[LHS]mulr_natr mulVf //.
+  by rewrite pnatr_eq0 -lt0n; apply/card_gt0P; exists u.
+have /forallPn[u] := nv; rewrite negbK => uv; rewrite (big_pred1 u) // => w; apply/idP/eqP => [wv|->//].
+have parent x : edge x v ->
+    exists p, val x = (last src p, Some p) /\ val v = (base v, Some (rcons p (base v))).
+  move=> xv; have [p xp] : exists p, val x = (last src p, Some p).
+    by apply: inner; apply/forallPn; exists (base v); rewrite negbK base_edge.
+  exists p; split=> //; move: xv; rewrite latent_lift_edges => /andP[_ /eqP vE].
+  by rewrite [LHS]vE xp /next /lifted_state /= -[(ssval v).1]/(base v) (negbTE tv).
+have [p [up vp]] := parent u uv; have [q [wq vq]] := parent w wv.
+have pq : p = q by move: vp; rewrite vq => -[/rcons_inj[->]].
+by apply: val_inj; rewrite up wq pq.
+Qed.

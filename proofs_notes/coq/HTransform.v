@@ -2,7 +2,7 @@
    h-transform.  It shows that the hypothesis of Markovian.v, stated for laws, is also met by
    policies that are normalised on the lift, and how they depend on the latent.                   *)
 From mathcomp Require Import all_ssreflect all_algebra.
-From Pdai Require Import Dag Policies Normalisation Flow Lift Markovian Triviality.
+From Pdai Require Import Dag Policies Normalisation TrajectoryBalance Flow Lift Markovian Triviality.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -65,4 +65,16 @@ move=> norm h0 v; elim/reverse_topological_ind: v => v IH; case: (boolP (termina
 rewrite !flow_children ?terminal_base // mulr_suml sum_children; apply: eq_bigr => s vs.
 rewrite IH ?step_edge // base_step // /h_transform /copied_policy base_step //.
 by rewrite [backward_flow _ _ _ * _]mulrC mulrA divfK // mulrAC.
+Qed.
+
+(* prop:markovian for a p_B on the lift that is a function k of the states alone, normalised on the
+   base or not: p_F is Markovian where it goes.                                                   *)
+Theorem copied_policy_is_markovian (G : pointedDAG) (L : lift G) (K : fieldType)
+    (pF : L -> L -> K) (k : G -> G -> K) (R : G -> K) (Z : K) :
+  forward_policy pF ->
+  trajectory_balance pF (weight (copied_policy k) src) (fun x => R (base x)) Z -> Z != 0 ->
+  forall u v : L, mass pF src u != 0 -> edge u v -> pF u v = flow_policy k R (base u) (base v).
+Proof.
+move=> norm tb Z0; apply: (markovian_where_visited norm _ Z0) => p cp.
+by rewrite -weight_copied; apply: tb.
 Qed.

@@ -199,6 +199,13 @@ Definition area A x : K := \det (col_mx x (x *m A) : 'M_(1 + 1)).
 Theorem area_grows A x : area A (x *m A) = \det A * area A x.
 Proof. by rewrite /area -mul_col_mx det_mulmx mulrC. Qed.
 
+Lemma quarter_turn : orthogonal (delta_mx 1 0 - delta_mx 0 1 : 'M[K]_2).
+Proof.
+apply/matrixP => -[[|[|i]] // lti] [[|[|j]] // ltj];
+  rewrite !mxE !big_ord_recl big_ord0 !mxE /=;
+  by rewrite ?(sub0r, subr0, mulr0, mul0r, mulr1, mulrN1, opprK, addr0, add0r, oppr0).
+Qed.
+
 (* eq:ASRWM.eigenvectors as printed fails: diag (1, 0) has the eigenvector (1, 0)' of eigenvalue 1;
    after a quarter turn its square is 0, and it has no eigenvalue but 0.                          *)
 Theorem rotation_loses_eigenvectors : exists W R : 'M[K]_2,
@@ -210,9 +217,7 @@ have WR : W *m R = - delta_mx 0 1 by rewrite mulmxBr mul_delta_mx_cond mul_delta
 have square0 : (W *m R) *m (W *m R) = 0.
   by rewrite WR mulmxN mulNmx opprK mul_delta_mx_0.
 exists W, R; split=> //.
-- apply/matrixP => -[[|[|i]] // lti] [[|[|j]] // ltj];
-    rewrite !mxE !big_ord_recl big_ord0 !mxE /=;
-    by rewrite ?(sub0r, subr0, mulr0, mul0r, mulr1, mulrN1, opprK, addr0, add0r, oppr0).
+- exact: quarter_turn.
 - by rewrite mul_delta_mx scale1r.
 - rewrite WR oppr_eq0; apply/eqP => /matrixP/(_ 0 1); rewrite !mxE /= => /eqP.
   by rewrite oner_eq0.
@@ -220,5 +225,28 @@ move=> c y Ay; have : (W *m R) *m (W *m R) *m y = (c * c) *: y.
   by rewrite -mulmxA Ay -scalemxAr Ay scalerA.
 rewrite square0 mul0mx => /esym/eqP; rewrite scaler_eq0 mulf_eq0 orbb.
 by case/orP => /eqP ->; [left|right].
+Qed.
+(* eq:ASRWM.delta: written at k but read before the rotation it is no delta rule.  With a quarter
+   turn and r |k|^2 = 1 no v is what k reads afterwards.                                           *)
+Theorem reading_before_rotation : exists (W R : 'M[K]_2) (k : 'cV[K]_2),
+  [/\ orthogonal R, dot k k = 1 & forall v, (W *m R + 1 *: outer (v - W *m k) k) *m k != v].
+Proof.
+exists 1%:M, (delta_mx 1 0 - delta_mx 0 1), (delta_mx 0 0).
+have kk : dot (delta_mx 0 0) (delta_mx 0 0 : 'cV[K]_2) = 1.
+  by rewrite /dot trmx_delta mul_delta_mx mxE.
+split=> // [|v]; first exact: quarter_turn.
+rewrite mulmxDl -scalemxAl outer_read kk !mul1mx !scale1r mulmxBl mul_delta_mx mul_delta_mx_0 //.
+rewrite subr0 addrCA -subr_eq0 [v + _]addrC addrK; apply/eqP => /matrixP/(_ 0 0)/eqP.
+by rewrite !mxE /= sub0r oppr_eq0 oner_eq0.
+Qed.
+
+(* Nor is it as printed: what an orthogonal key reads changes.                                    *)
+Theorem printed_reads_elsewhere : exists (k q v x : 'cV[K]_2),
+  dot k x = 0 /\ update 1%:M 1 v k q 1%:M *m x != 1%:M *m x.
+Proof.
+exists (delta_mx 0 0), (delta_mx 1 0), 0, (delta_mx 1 0).
+rewrite printed_reads /dot !trmx_delta mul_delta_mx_0 // mul_delta_mx !mxE /= !mul1mx; split=> //.
+rewrite -subr_eq0 addrC addKr mul1r scale1r sub0r oppr_eq0; apply/eqP => /matrixP/(_ 0 0)/eqP.
+by rewrite !mxE /= oner_eq0.
 Qed.
 End TwoDimensions.

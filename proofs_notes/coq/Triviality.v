@@ -42,3 +42,34 @@ rewrite sum_parents; apply: eq_bigr => s' s's; rewrite -[RHS]mul1r -(IH s') // -
 rewrite natr_sum mulr_suml; apply: eq_bigr => u /eqP us.
 by rewrite mul1r /copied_policy us base_step ?us.
 Qed.
+
+(* Weaker: p~_B( . | s') is the law of the previous state of the base given (s', W), for every W.
+   This too holds only on lifts without memory.                                                   *)
+Theorem base_law_given_latent (G : pointedDAG) (L : lift G) (K : fieldType)
+    (pB : L -> L -> K) (k : G -> G -> K) :
+  backward_policy pB ->
+  (forall (v : L) s, ~~ source v -> \sum_(u | edge u v && (base u == s)) pB u v = k s (base v)) ->
+  injective (base : L -> G).
+Proof.
+move=> norm law; suff one s : forall u v : L, base u = s -> base v = s -> u = v.
+  by move=> u v uv; apply: (one (base v)).
+elim/topological_ind: s => s IH u v us vs; have [so|so] := eqVneq s src.
+  have at_src (w : L) : base w = s -> w = src by move=> ws; apply/eqP; rewrite -base_eq_src ws so.
+  by rewrite (at_src u) // (at_src v).
+have inner (w : L) : base w = s -> ~~ source w by move=> ws; rewrite src_unique -base_eq_src ws.
+have [s' ks] : exists s', k s' s != 0.
+  have sum1 : \sum_s' k s' s = 1.
+    rewrite -(norm u (inner u us)) (partition_big base predT) //=; apply: eq_bigr => s' _.
+    by rewrite law ?us ?inner.
+  have [s' ks|none] := pickP (fun s' => k s' s != 0); first by exists s'.
+  move: sum1; rewrite big1 => [/esym/eqP|s' _]; first by rewrite oner_eq0.
+  by have /negbFE/eqP := none s'.
+have parent (w : L) : base w = s -> exists2 u', edge u' w & base u' = s'.
+  move=> ws; have := law w s' (inner w ws).
+  have [u' /andP[u'w /eqP u's] _|none] := pickP (fun u' : L => edge u' w && (base u' == s')).
+    by exists u'.
+  by rewrite big_pred0 // ws => /esym/eqP; rewrite (negbTE ks).
+have [a au sa] := parent u us; have [b bv sb] := parent v vs.
+have ab : a = b by apply: (IH s') => //; rewrite -sa -us base_edge.
+by rewrite (edge_step au) (edge_step bv) us vs ab.
+Qed.
