@@ -17,7 +17,7 @@ from fast.runs.job import train
 from fast.runs.records import read_json, save_law, seal_run, write_json
 from fast.training.compose import IS, configure
 from pdai.show.page.chart import Chart
-from pdai.show.page.charts import law_chart
+from pdai.show.page.charts import law_chart, state_tables
 from pdai.show.page.elements import table, tag, written
 from pdai.show.page.entries import Entry
 from pdai.show.page.sections import certificate_words
@@ -128,6 +128,17 @@ def charts(page: Path) -> list[set[str]]:
     """The runs in each chart of a page."""
     parts = page.read_text().split('class="chart"')[1:]
     return [set(re.findall(r'<g class="series c\d" data-run="(\d+)"', part)) for part in parts]
+
+
+def test_a_small_share_of_tv_is_not_shown_as_none() -> None:
+    """Of 65,536 states all had a share of 0.0 %."""
+    target = np.full(5_000, 1 / 5_000)
+    learned = target + np.where(np.arange(5_000) % 2, 1, -1) / 10_000
+    entry: Any = SimpleNamespace(
+        name="run", labels=[*map(str, range(5_000))], learned=learned, target=target
+    )
+    worst, *_ = state_tables(entry)
+    assert written(worst).count(b"0.02 %") == 8
 
 
 def test_problems_share_no_axis(page: Path, runs: dict[str, Path]) -> None:

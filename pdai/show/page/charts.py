@@ -208,7 +208,7 @@ def state_tables(entry: Entry) -> list[Element]:
         for state in np.argsort(order, kind="stable")[:count]:
             learned, target = float(entry.learned[state]), float(entry.target[state])
             ratio = number_text(learned / target) if target else "-"
-            share = f"{100 * gap[state] / (gap.sum() or 1.0):.1f} %"
+            share = f"{number_text(100 * float(gap[state] / (gap.sum() or 1.0)))} %"
             cells = (number_text(target), number_text(learned), ratio, share)
             rows.append((label(entry, state), *cells))
         tables.append(table(f"{entry.name}: {name}", head, rows))
