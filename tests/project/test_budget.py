@@ -47,7 +47,8 @@ ROOMS = {
     # whose bounds the checker confirms (24 lines of posterior).
     # 115 lines more: the sentences on the baseline as printed, and its floor, are recomputed.
     # 75 lines more for what new users stumble over; 32 of the product, for the numbers of a table.
-    "tests": (26_417, 18_500),
+    # 6 lines more: Syn-32 as printed, and that biases bring more than memory on every task.
+    "tests": (26_423, 18_500),
     "benchmarks": (4_730, 2_500),
     "examples": (3_330, 2_500),
 }
@@ -62,7 +63,7 @@ ROOMS = {
 # Frames, pages of notebooks and a logger: 120, with their tests 220.
 # Strings that become arrays at once, policies by way of NumPy, no collection while compiling: 38.
 PRODUCT = {"lines": (50_847, 40_500), "files": (319, 240), "functions": (3_105, 2_300)}
-ALL = (108_468, 86_000)
+ALL = (108_474, 86_000)
 
 
 class Size(NamedTuple):
