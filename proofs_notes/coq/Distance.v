@@ -1,5 +1,5 @@
 (* TV is the largest difference of the probabilities that two laws give to one event, in either
-   order, and an event attains it: the usual definition, as a theorem on the sum of Residuals.v.    *)
+   order, and an event attains it: the usual definition, as a theorem on the sum of Residuals.v.  *)
 From mathcomp Require Import all_ssreflect all_algebra.
 From Pdai Require Import Residuals.
 Set Implicit Arguments.
