@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from reference.contract.errors import InputError, check_hashable, plain, shown
-from reference.contract.tables import Cell
+from reference.contract.tables import Cell, list_text
 from reference.contract.user_code import called
 from reference.problems.base import is_ours
 from reference.problems.enumeration import AskedProblem, Growth, parts_of
@@ -52,9 +52,14 @@ class StateTexts:
         self._terminals = None if terminals is None else dict.fromkeys(terminals)
         self._read: dict[Cell, Hashable] = {}
         self._written: dict[Cell, list[Hashable]] = {}
-        for x in self._terminals or ():
-            parts = {tuple(map(str, x))} if isinstance(x, tuple) and len(x) > 1 else set()
-            for text in parts | ({repr(x), str(x)} if self._parse is None else set()):
+        for x in (listed := self._terminals or {}):
+            written: set[Cell] = {repr(x), str(x)} if self._parse is None else set()
+            if isinstance(x, tuple) and len(x) > 1:
+                written.add(tuple(map(str, x)))
+            if isinstance(x, str):
+                # A law may spell a list as the lines of JSON do, which are read as tuples.
+                written |= {list_text(x)} - {"", *listed}
+            for text in written:
                 self._written.setdefault(text, []).append(x)
 
     @property

@@ -303,6 +303,12 @@ def _tupled(value: Any) -> Any:
     return tuple(map(_tupled, value)) if isinstance(value, list | tuple) else value
 
 
+def list_text(text: str) -> str:
+    """The text that a line of JSON with this list has in a sheet; "" if it is no list."""
+    value = _parsed(text) if text.startswith("[") else None
+    return str(_tupled(value)) if isinstance(value, list) else ""
+
+
 def _array_rows(source: str, content: bytes) -> list[list[str]]:
     try:
         array = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
