@@ -31,10 +31,10 @@ CLOSURES = {
 # posterior; growth, and rates by one policy in all libraries, 170 of benchmarks.
 ROOMS = {
     "reference": (2_910, 2_600),
-    "reference/contract": (1_703, 900),
+    "reference/contract": (1_709, 900),
     "reference/problems": (3_550, 3_300),
     "reference/posterior": (3_944, 3_200),
-    "reference/certificates": (4_830, 4_300),
+    "reference/certificates": (4_833, 4_300),
     "reference/rows": (1_650, None),
     "reference/looking": (600, None),
     "fast": (16_570, 13_700),
@@ -48,7 +48,7 @@ ROOMS = {
     # 115 lines more: the sentences on the baseline as printed, and its floor, are recomputed.
     # 75 lines more for what new users stumble over; 32 of the product, for the numbers of a table.
     # 6 lines more: Syn-32 as printed, and that biases bring more than memory on every task.
-    "tests": (26_423, 18_500),
+    "tests": (26_433, 18_500),
     "benchmarks": (4_730, 2_500),
     "examples": (3_330, 2_500),
 }
@@ -62,8 +62,8 @@ ROOMS = {
 # Real samplers, judged: 420 of all.
 # Frames, pages of notebooks and a logger: 120, with their tests 220.
 # Strings that become arrays at once, policies by way of NumPy, no collection while compiling: 38.
-PRODUCT = {"lines": (50_847, 40_500), "files": (319, 240), "functions": (3_105, 2_300)}
-ALL = (108_474, 86_000)
+PRODUCT = {"lines": (50_858, 40_500), "files": (319, 240), "functions": (3_106, 2_300)}
+ALL = (108_495, 86_000)
 
 
 class Size(NamedTuple):
