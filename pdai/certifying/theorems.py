@@ -18,11 +18,11 @@ from reference.posterior.dag_proof import Sums, read_sums_theorem
 # The proofs that a theorem needs, by the library of each: of a table, and of samples.
 _TABLE: dict[str, tuple[str, ...]] = {"Cert": MODULES}
 _DRAWN: dict[str, tuple[str, ...]] = {
-    "Pdai": ("Residuals", "Betting", "Shortfall"),
+    "Pdai": ("Versions", "Residuals", "Betting", "Shortfall"),
     "Cert": (*MODULES, "Samples", "Bare", "Rat", "SamplesSound", "BareSound", "Drawn"),
 }
 _SUMS: dict[str, tuple[str, ...]] = {
-    "Pdai": ("Dag", "DagSums"),
+    "Pdai": ("Versions", "Dag", "DagSums"),
     "Cert": ("Rat", "Dags", "DagsSound"),
 }
 _FOLDERS = {"Cert": "checker", "Pdai": "coq"}

@@ -3,7 +3,7 @@
    them, and may write any certificate after any number of them.                                   *)
 From Coq Require Import ZArith Lia.
 From mathcomp Require Import all_ssreflect all_algebra.
-From Pdai Require Import Residuals Betting Shortfall.
+From Pdai Require Import Versions Residuals Betting Shortfall.
 From Cert Require Import Trie Samples Bare Rat SamplesSound.
 Set Implicit Arguments.
 Unset Strict Implicit.
@@ -79,7 +79,7 @@ Lemma together_opening x (zs : seq BZ) :
   q (together (opening x zs)) = q x * (size bets)%:R * (size zs)%:R.
 Proof.
 elim: zs => [|z zs IH] /=; first by rewrite q0 mulr0.
-by rewrite qD IH total_each mulrSr mulrDr mulr1 addrC.
+by rewrite qD IH total_each [X in _ = _ * X]mulrSr [RHS]mulrDr [X in _ = _ + X]mulr1 addrC.
 Qed.
 
 Lemma odds_reached (g a s b t : rat) : 0 < g -> 0 < a -> 0 < b -> 0 < t ->
@@ -147,8 +147,8 @@ Qed.
 
 Lemma mean_ge0 z h : 0 <= mean_at z h.
 Proof.
-apply: le_trans (mean_bounds z h); apply: sumr_ge0 => i _; apply: mulr_ge0 => //.
-exact: value_ge0.
+apply: le_trans (mean_bounds z h); apply: sumr_ge0 => i _.
+by apply: mulr_ge0; last exact: value_ge0.
 Qed.
 
 Lemma mass_member z h : ratio (mass z (fixed_at (view_at h)) sum (fixed (view_at h)) 0%B ws 0%B) sum =
@@ -269,15 +269,13 @@ Proof.
 move=> a0 level; have ai : 0 < a^-1 by rewrite invr_gt0.
 have pos h : 0 <= wealth h.
   rewrite divr_ge0 ?ler0n // sumr_ge0 // => z _.
-  apply: (past_capital_ge0 (law := fun=> p)) => //; [exact: kappas_ge0 | exact: value_ge0 |].
-  exact: mean_bounds.
+  by apply: (past_capital_ge0 (law := fun=> p)) => //;
+    first [exact: kappas_ge0 | exact: value_ge0 | exact: mean_bounds].
 have falls h : \sum_i p i * wealth (rcons h i) <= wealth h.
   rewrite /wealth; under eq_bigr do rewrite mulrA mulr_sumr.
   rewrite -mulr_suml exchange_big /= ler_wpmul2r ?invr_ge0 ?ler0n //.
-  apply: ler_sum => z _; apply: (past_supermartingale (law := fun=> p)) => //.
-  - exact: kappas_ge0.
-  - exact: value_ge0.
-  - exact: mean_bounds.
+  by apply: ler_sum => z _; apply: (past_supermartingale (law := fun=> p)) => //;
+    first [exact: kappas_ge0 | exact: value_ge0 | exact: mean_bounds].
 have one : wealth [::] = 1.
   rewrite /wealth; under eq_bigr do rewrite past_capital_nil ?kappas_some //.
   by rewrite big_const_seq count_predT iter_addr_0 divff // gt_eqF // thresholds_gt0.

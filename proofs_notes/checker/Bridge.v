@@ -16,7 +16,7 @@ Variables (c : Spec.cert) (n : nat).
 Hypotheses (ok : Spec.right c) (n_rows : length (Spec.rows c) = n.+1).
 
 Definition z (i : 'I_n.+1) : BinNums.Z := Z.of_nat i.
-Definition step : rel 'I_n.+1 := fun u v => existsb (Z.eqb (z v)) (Spec.children c (z u)).
+Definition step : rel 'I_n.+1 := fun u v => List.existsb (Z.eqb (z v)) (Spec.children c (z u)).
 
 Lemma z_inj : injective z.
 Proof. by move=> u v /Nat2Z.inj /val_inj. Qed.

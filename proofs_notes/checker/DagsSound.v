@@ -1,7 +1,7 @@
 (* What Dags.v computes: each tree holds the values of a function of sets of nodes. *)
 From Coq Require Import ZArith List.
 From mathcomp Require Import all_ssreflect all_algebra.
-From Pdai Require Import Dag DagSums.
+From Pdai Require Import Versions Dag DagSums.
 From Cert Require Import Dags Rat.
 Set Implicit Arguments.
 Unset Strict Implicit.
@@ -714,12 +714,12 @@ have {E} tts : matched (fun t z => table (fun x Q =>
     have := row v; rewrite [X in grow X _]n_e => /(grow_ok (enum_uniq _) none)[+ [+ _]].
     rewrite -n_e => /esym/(congr1 size)/eqP; rewrite size_drop subn_eq0 => le ge.
     by apply/eqP; rewrite eqn_leq le ge.
-  apply: (@matched_all _ (ordinal_finType n) _ _ _ (Leaf Z0)) => [|i z]; first by rewrite sz -n_e.
+  apply: (@matched_all _ (finite 'I_n) _ _ _ (Leaf Z0)) => [|i z]; first by rewrite sz -n_e.
   rewrite -n_e => i_n z_i; have {z_i} -> : i = z by rewrite -(nth_enum_ord z i_n) z_i.
   have := row z; rewrite [X in grow X _]n_e => /(grow_ok (enum_uniq _) none)[_ [_]].
   by move=> tz; apply: table_weaken tz _ => x Q _ _ ->; rewrite /R /weight /place code_foldl.
 have [tw rows] := tts.
-have := @sums_ok (ordinal_finType n) _ (@weight c) _ Z0 (Zpos xH) Z.add Z.sub Z.mul R erefl erefl
+have := @sums_ok (finite 'I_n) _ (@weight c) _ Z0 (Zpos xH) Z.add Z.sub Z.mul R erefl erefl
   R_plus R_minus R_times ts tw.
 case: (sums _ _ _ _ _ ts) => z ms /= [hz hm]; case: Z.eqb_spec => // zE ok.
 have [size_m all] := sameP [::] [::] ok; have ms_n := matched_size hm.
@@ -753,7 +753,7 @@ Variables (c : claim) (r : reported).
 Let n := size (weights c).
 Definition over (a b : Z) : rat := (int_of a)%:~R / (int_of b)%:~R.
 Definition float (u v : 'I_n) := nth (Z0, Z0) (nth [::] (floats r) v) u.
-Definition mass (p : pred (parents [finType of 'I_n])) : rat :=
+Definition mass (p : pred {ffun 'I_n -> {set 'I_n}}) : rat :=
   (\sum_(f | is_dag f && p f) \prod_v weight v (f v))%:~R.
 
 Record enclosed : Prop := Enclosed {
@@ -782,7 +782,8 @@ Lemma near_ok z u e x p : Z.lt Z0 z -> Z.lt Z0 u -> near z u e x p ->
   `|over p u - over x z| <= over e u.
 Proof.
 move=> /int_of_gt0 z0 /int_of_gt0 u0 /Z.leb_le/int_of_le.
-rewrite int_of_abs -Z.add_opp_r int_ofD int_of_opp !int_ofM /over -(@ler_int [numDomainType of rat]).
+rewrite int_of_abs -Z.add_opp_r int_ofD int_of_opp !int_ofM /over.
+have -> (m k : int) : (m <= k) = (m%:~R <= k%:~R :> rat) by rewrite ler_int.
 have {z0} z0 : 0 < (int_of z)%:~R :> rat by rewrite ltr0z.
 have {u0} u0 : 0 < (int_of u)%:~R :> rat by rewrite ltr0z.
 rewrite intr_norm rmorphD rmorphN !rmorphM /= => le.

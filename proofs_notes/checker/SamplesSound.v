@@ -3,7 +3,7 @@
    independent; somebody looks at them, and may write any certificate after any number of them.    *)
 From Coq Require Import ZArith Lia.
 From mathcomp Require Import all_ssreflect all_algebra.
-From Pdai Require Import Residuals Betting Shortfall.
+From Pdai Require Import Versions Residuals Betting Shortfall.
 From Cert Require Import Samples Rat.
 Set Implicit Arguments.
 Unset Strict Implicit.

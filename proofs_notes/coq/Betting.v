@@ -4,6 +4,7 @@
    [law h i] is the probability that i comes after h, so that draws may depend on the past.  A
    statement about every history of a sequence holds however one decides to stop.                 *)
 From mathcomp Require Import all_ssreflect all_algebra.
+From Pdai Require Import Versions.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.

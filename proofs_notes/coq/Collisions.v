@@ -2,7 +2,7 @@
 
    p and pi are laws on a finite set, H and L events, B the rest; a are weights on B.             *)
 From mathcomp Require Import all_ssreflect all_algebra.
-From Pdai Require Import Residuals.
+From Pdai Require Import Versions Residuals.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -18,7 +18,8 @@ Theorem collision_split (I : finType) (K : realFieldType) (p pi : I -> K) (H L :
 Proof.
 move=> p0 pi0; rewrite /tv mulrC divfK ?pnatr_eq0 // (bigID H) /= -addrA ler_add2l.
 rewrite (bigID L) /= ler_add2r -big_split /=; apply: ler_sum => i _.
-by rewrite (le_trans (ler_norm_sub _ _)) // !ger0_norm.
+rewrite ler_norml -subr_ge0 opprK addrACA addNr addr0 addr_ge0 //= ler_add2l.
+by rewrite (le_trans _ (pi0 i)) // oppr_le0.
 Qed.
 
 Section Coincidences.

@@ -3,6 +3,7 @@
    Nothing leads to the initial state o, every state is reached from o, and every state reaches one
    without children.  p_B > 0 is a law on the parents of each state but o, and R > 0.             *)
 From mathcomp Require Import all_ssreflect all_algebra.
+From Pdai Require Import Versions.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.

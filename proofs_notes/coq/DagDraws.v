@@ -1,6 +1,6 @@
 (* A graph that is drawn layer by layer has the probability of its weight (dag-marginals). *)
 From mathcomp Require Import all_ssreflect all_algebra.
-From Pdai Require Import Dag DagSums.
+From Pdai Require Import Versions Dag DagSums.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.

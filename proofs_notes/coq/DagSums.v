@@ -570,7 +570,8 @@ have -> : above w' (U :|: T) = above w (U :|: T).
   by apply: contraNneq xT => ->.
 have -> : \sum_(P : {set V} | (P \subset U) && F P) w v P = W w' v U.
   by rewrite big_mkcondr; apply: eq_bigr => P _; rewrite /w' eqxx; case: (F P).
-rewrite (big_setD1 v) //= -[RHS]mulrA; congr (_ * _); rewrite -mulrA mulrC; congr (_ * _ * _).
+rewrite (big_setD1 v) //= -[RHS]mulrA; congr (_ * _).
+rewrite -[LHS]mulrA [LHS]mulrC; congr (_ * _ * _).
 apply: eq_bigr => t; rewrite !inE => /andP[tv _]; apply: eq_bigr => P _; exact: off.
 Qed.
 

@@ -1,7 +1,7 @@
 (* TV is the largest difference of the probabilities that two laws give to one event, in either
    order, and an event attains it: the usual definition, as a theorem on the sum of Residuals.v.  *)
 From mathcomp Require Import all_ssreflect all_algebra.
-From Pdai Require Import Residuals.
+From Pdai Require Import Versions Residuals.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.

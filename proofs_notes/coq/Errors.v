@@ -5,7 +5,7 @@
    or the steps of a stream.  With rho_t = exp Delta_t the bound tanh (sum Delta_t / 4) reads
    ((1 + TV) / (1 - TV))^2 <= prod rho_t.                                                         *)
 From mathcomp Require Import all_ssreflect all_algebra.
-From Pdai Require Import Residuals.
+From Pdai Require Import Versions Residuals.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.

@@ -4,7 +4,7 @@
    kappa j h > -1, which is 0 before the bet starts.  If TV(p, pi) <= v, the event has at most the
    probability pi(A) + v, and at least pi(A) - v.                                                 *)
 From mathcomp Require Import all_ssreflect all_algebra.
-From Pdai Require Import Residuals Betting Shortfall.
+From Pdai Require Import Versions Residuals Betting Shortfall.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.

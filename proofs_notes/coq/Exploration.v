@@ -1,7 +1,7 @@
 (* Exploration on finite graphs: which policies see every trajectory (exploratory-policy), and where
    a chain of steps settles (gibbs).                                                              *)
 From mathcomp Require Import all_ssreflect all_algebra.
-From Pdai Require Import Dag Policies Flow Lift LatentLift.
+From Pdai Require Import Versions Dag Policies Flow Lift LatentLift.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.

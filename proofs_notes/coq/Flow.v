@@ -2,7 +2,7 @@
    induces.  Consequence: on every finite pointed DAG and for every positive R, the hypotheses of
    the balance theorems can be met.                                                               *)
 From mathcomp Require Import all_ssreflect all_algebra.
-From Pdai Require Import Dag Policies Normalisation SubtrajectoryBalance.
+From Pdai Require Import Versions Dag Policies Normalisation SubtrajectoryBalance.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.

@@ -1,5 +1,6 @@
 (* The sign of the couplings v v' (tab:isingsa): aligned spins need not have the least energy.    *)
 From mathcomp Require Import all_ssreflect all_algebra.
+From Pdai Require Import Versions.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -33,7 +34,7 @@ Theorem signs_minimise x s : spins x -> spins s -> (forall i, v i * s i = `|v i|
 Proof.
 move=> xs ss sign; rewrite !energy_square // ler_pmul2r ?invr_gt0 ?ltr0n // ler_add2l ler_opp2.
 have -> : \sum_i v i * s i = \sum_i `|v i| by apply: eq_bigr.
-rewrite -[X in X <= _]real_normK ?num_real // ler_expn2r ?nnegrE ?sumr_ge0 //.
+rewrite -[X in X <= _]real_normK ?num_real // ler_sqr ?nnegrE ?sumr_ge0 //.
 apply: le_trans (ler_norm_sum _ _ _) _; apply: ler_sum => i _; rewrite normrM.
 by case: (xs i) => ->; rewrite ?normrN normr1 mulr1.
 Qed.
@@ -51,7 +52,7 @@ split=> [least i j|same x xs].
   have := least s ss; rewrite !energy_square // ler_pmul2r ?invr_gt0 ?ltr0n // ler_add2l ler_opp2.
   have -> : \sum_i v i * s i = \sum_i `|v i| by apply: eq_bigr.
   have -> : \sum_i v i * 1 = \sum_i v i by apply: eq_bigr => k _; rewrite mulr1.
-  rewrite -[X in _ <= X]real_normK ?num_real // ler_pexpn2r ?nnegrE ?sumr_ge0 //.
+  rewrite -[X in _ <= X]real_normK ?num_real // ler_sqr ?nnegrE ?sumr_ge0 //.
   have zero (f : I -> K) : (forall k, 0 <= f k) -> \sum_k f k <= 0 -> forall k, f k = 0.
     move=> f0 f_le k; apply: (psumr_eq0P (P := predT) (fun l _ => f0 l)) => //.
     by apply/eqP; rewrite eq_le f_le sumr_ge0.

@@ -4,7 +4,7 @@
    Nodes are p_0, ..., p_N and q_0, ..., q_N.  From p_i one moves to p_j with i < j <= i + M, or stops
    at q_i.                                                                                        *)
 From mathcomp Require Import all_ssreflect all_algebra.
-From Pdai Require Import Dag Policies Normalisation Lift LatentLift Trees Recursions.
+From Pdai Require Import Versions Dag Policies Normalisation Lift LatentLift Trees Recursions.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -49,7 +49,7 @@ End Histories.
 
 Section Lines.
 Variables (N M : nat) (M_pos : (0 < M)%N).
-Definition line_node : finType := sum_finType (ordinal_finType N.+1) (ordinal_finType N.+1).
+Definition line_node : finType := finite ('I_N.+1 + 'I_N.+1).
 Definition forward (i j : 'I_N.+1) := (i < j <= i + M)%N.
 Definition line_edge : rel line_node := fun u v =>
   match u, v with inl i, inl j => forward i j | inl i, inr j => i == j | _, _ => false end.
@@ -147,13 +147,14 @@ Proof.
 move=> g0 gS; pose c (v : lines) := size (trajs src v).
 have cE v : (c v)%:R = \sum_(t <- trajs src v) 1 :> rat.
   by rewrite big_const_seq count_predT iter_addr_0.
+have in_rat (m k : nat) : (m == k) = (m%:R == k%:R :> rat) by rewrite eqr_nat.
 have c_last v : v != src -> c v = (\sum_(u | edge u v) c u)%N.
-  move=> vs; apply/eqP; rewrite -(eqr_nat [numDomainType of rat]) natr_sum cE sum_trajs_last //.
+  move=> vs; apply/eqP; rewrite in_rat natr_sum cE sum_trajs_last //.
   by apply/eqP; apply: eq_bigr => u _; rewrite cE.
 have c_p m : forall k : 'I_N.+1, (k <= m)%N -> c (p_ k) = g k.
   elim: m => [|m IH] k km.
     have -> : k = ord0 by apply: val_inj; move: km; rewrite leqn0 => /eqP.
-    by apply/eqP; rewrite -(eqr_nat [numDomainType of rat]) cE sum_trajs_refl g0.
+    by apply/eqP; rewrite in_rat cE sum_trajs_refl g0.
   have [k0|k0] := posnP k; first by apply: IH; rewrite k0.
   rewrite c_last; last by apply/eqP => -[k_0]; rewrite k_0 in k0.
   transitivity (\sum_(u : line_node | line_edge u (p_ k)) c u)%N; first by [].

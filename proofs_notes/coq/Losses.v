@@ -4,6 +4,7 @@
    f(tau) = log p_F(tau) - log (p_B(tau | x) R(x)); the logarithm itself plays no role.  With
    c = log Z, the losses are E (c + f)^2 and, for an independent pair, E (f - f')^2.              *)
 From mathcomp Require Import all_ssreflect all_algebra.
+From Pdai Require Import Versions.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -30,7 +31,8 @@ move=> w1; have expand a : mean w (fun i => (a + f i) ^+ 2) =
 have -> : variance w f = mean w (fun i => (- mean w f + f i) ^+ 2).
   by rewrite /variance [LHS]/mean [RHS]/mean; apply: eq_bigr => i _; rewrite addrC.
 rewrite /tb_loss !expand sqrrN mulNr -expr2 sqrrD; set m2 := mean w f ^+ 2.
-by rewrite mulNrn (mulr2n m2) opprD addrA subrr sub0r [RHS]addrC [RHS]addrA addrK.
+rewrite mulNrn (mulr2n m2) opprD [m2 + (- m2 - m2)]addrA subrr sub0r.
+by rewrite [RHS]addrC [RHS]addrA addrK.
 Qed.
 
 (* The variance identity of col:objectives: E (f - f')^2 = 2 Var f for independent f, f' ~ w.     *)

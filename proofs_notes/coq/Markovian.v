@@ -5,7 +5,7 @@
    hypothesis is on the law of trajectories: balance holds on every complete trajectory with the
    product of p~_B along the base trajectory as its backward probability.                         *)
 From mathcomp Require Import all_ssreflect all_algebra.
-From Pdai Require Import Dag Policies Normalisation TrajectoryBalance ContrastiveBalance.
+From Pdai Require Import Versions Dag Policies Normalisation TrajectoryBalance ContrastiveBalance.
 From Pdai Require Import SubtrajectoryBalance Flow Lift.
 Set Implicit Arguments.
 Unset Strict Implicit.

@@ -1,5 +1,6 @@
 (* Policies that read a linear recurrence (eq:linear_rec), and their mask (eq:policya).             *)
 From mathcomp Require Import all_ssreflect all_algebra.
+From Pdai Require Import Versions.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.

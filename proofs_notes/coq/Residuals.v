@@ -4,6 +4,7 @@
    ratio lies between m and M.  With rho = M / m = exp Delta the bound tanh (Delta / 4) on
    t = TV(p, q) reads ((1 + t) / (1 - t))^2 <= rho, which needs no logarithm and no square root.  *)
 From mathcomp Require Import all_ssreflect all_algebra.
+From Pdai Require Import Versions.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -51,8 +52,9 @@ have t0 : 0 <= t by rewrite subr_ge0.
 have u0 : 0 <= u by rewrite mulr_ge0 ?subr_ge0.
 have side : 1 - t = 1 - a + b by rewrite /t opprB addrCA addrC.
 have slack : (1 - t) ^+ 2 * (t + u) - (1 + t) ^+ 2 * u = t * (1 - a - b) ^+ 2.
-  rewrite mulrDr -addrA -mulrBl; have -> : (1 - t) ^+ 2 - (1 + t) ^+ 2 = - (t *+ 4).
-    by rewrite -opprB subr_sqrDB mul1r.
+  have -> : (1 - t) ^+ 2 * (t + u) - (1 + t) ^+ 2 * u =
+      (1 - t) ^+ 2 * t + ((1 - t) ^+ 2 - (1 + t) ^+ 2) * u by rewrite mulrDr mulrBl addrA.
+  have -> : (1 - t) ^+ 2 - (1 + t) ^+ 2 = - (t *+ 4) by rewrite -opprB subr_sqrDB mul1r.
   rewrite mulNr mulrnAl -mulrnAr [_ ^+ 2 * t]mulrC -mulrBr side; congr (_ * _).
   by rewrite /u [b * _]mulrC -subr_sqrDB opprB addrCA subrr addr0.
 move=> ratio; have [u_gt|] := boolP (0 < u).

@@ -126,7 +126,7 @@ have Pt : P^T = P by rewrite /P linearB linearZ /= trmx1 /outer trmx_mul trmxK.
 rewrite mulmxA trmx_mul Pt mulmxA -[_ *m P *m P]mulmxA square_of_step.
 rewrite mulmxBr mulmx1 mulmxBl -scalemxAr -scalemxAl outer_trick linearB linearZ /=.
 rewrite trmx_mul mulmxA -[W *m R *m R^T]mulmxA RR mulmx1; congr (_ - _ * _).
-by rewrite /outer -trmx_mul -mulmxA -trmx_mul.
+by rewrite /outer -trmx_mul [in RHS]trmx_mul mulmxA.
 Qed.
 
 (* rotary-delta-network: the recursion without its rotation, and with keys that are turned.       *)

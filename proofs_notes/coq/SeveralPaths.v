@@ -5,7 +5,7 @@
    trajectories backwards from x, and pi > 0 the target on ends.  A draw has an end x and places
    0, ..., n, that is K = n + 1 trajectories to x.                                                *)
 From mathcomp Require Import all_ssreflect all_algebra.
-From Pdai Require Import Residuals Shortfall.
+From Pdai Require Import Versions Residuals Shortfall.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.

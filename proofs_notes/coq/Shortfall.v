@@ -5,7 +5,7 @@
    Z = sum r, and mu = r / Z.  [positive_part t] is t if t >= 0, else 0.  As x / 0 = 0 in Coq, terms
    of trajectories without mass are 0.                                                            *)
 From mathcomp Require Import all_ssreflect all_algebra.
-From Pdai Require Import Residuals Betting.
+From Pdai Require Import Versions Residuals Betting.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -200,9 +200,10 @@ have two : 2%:R != 0 :> K by rewrite pnatr_eq0.
 have near i : `|f i - c| <= d.
   have [lo hi] := andP (within i); rewrite ler_norml.
   have cd : c - d = low.
-    by rewrite /c /d -mulrBl opprB addrACA subrr addr0 -mulr2n -mulr_natr mulfK.
+    by rewrite /c /d -mulrBl opprB addrACA subrr addr0 -mulr2n -[low *+ 2]mulr_natr mulfK.
   have dc : c + d = high.
-    by rewrite /c /d -mulrDl [low + high]addrC addrACA subrr addr0 -mulr2n -mulr_natr mulfK.
+    rewrite /c /d -mulrDl [low + high]addrC addrACA subrr addr0 -mulr2n.
+    by rewrite -[high *+ 2]mulr_natr mulfK.
   by rewrite ler_subr_addl cd lo ler_subl_addl dc.
 have -> : \sum_i p i * f i - \sum_i q i * f i = \sum_i (p i - q i) * (f i - c).
   under [RHS]eq_bigr => i _ do rewrite mulrBr mulrBl [X in _ - X]mulrBl.

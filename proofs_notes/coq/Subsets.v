@@ -1,6 +1,6 @@
 (* Flow consistency in subgraphs: the distance of two laws, conditional on batches (eq:fcsa).       *)
 From mathcomp Require Import all_ssreflect all_algebra.
-From Pdai Require Import Residuals Listed.
+From Pdai Require Import Versions Residuals Listed.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.

@@ -1,6 +1,6 @@
 (* Symmetric policies give symmetric states the same probability (symmetry-ties-terminals).       *)
 From mathcomp Require Import all_ssreflect all_algebra.
-From Pdai Require Import Dag Policies SubtrajectoryBalance Flow.
+From Pdai Require Import Versions Dag Policies SubtrajectoryBalance Flow.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.

@@ -4,7 +4,7 @@
    and a tail is grown by p_F; the new trajectory p' is accepted as Hastings (1970) does.  On a lift
    the theorem is about the lifted graph.                                                         *)
 From mathcomp Require Import all_ssreflect all_algebra.
-From Pdai Require Import Dag Policies Flow.
+From Pdai Require Import Versions Dag Policies Flow.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.

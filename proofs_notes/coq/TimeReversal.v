@@ -1,7 +1,7 @@
 (* The converse of Markovian.v: a Markovian p_F forces the backward law of trajectories to be that of
    one backward policy of the base, the time reversal of p_F.                                     *)
 From mathcomp Require Import all_ssreflect all_algebra.
-From Pdai Require Import Dag Policies TrajectoryBalance Flow Lift Markovian.
+From Pdai Require Import Versions Dag Policies TrajectoryBalance Flow Lift Markovian.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
