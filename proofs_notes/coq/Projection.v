@@ -2,7 +2,7 @@
    visits of states, the same flows through edges and the same terminal law.  Among unrestricted
    policies, path dependence therefore adds nothing to the set of terminal laws.                  *)
 From mathcomp Require Import all_ssreflect all_algebra.
-From Pdai Require Import Dag Policies Lift.
+From Pdai Require Import Versions Dag Policies Flow Lift.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -103,4 +103,66 @@ exists q; split=> //.
 - exact: projection_visits.
 - by move=> s s' ss'; rewrite (projection_visits proj) proj.
 - exact: projection_terminal_law.
+Qed.
+
+(* representational-power: of laws on trajectories, a lift has more if and only if a state with two
+   children has two lifts.                                                                        *)
+Theorem more_trajectory_laws (G : pointedDAG) (L : lift G) (K : numFieldType) :
+  (forall pF : L -> L -> K, forward_policy pF -> (forall u v, edge u v -> 0 <= pF u v) ->
+     exists2 q : G -> G -> K, forward_policy q &
+     forall p, complete p -> weight pF src p = weight q src (map base p)) <->
+  (forall (u v : L) a b, base u = base v -> edge (base u) a -> edge (base u) b -> a != b -> u = v).
+Proof.
+split=> [none u v a b uv ua ub ab|one pF norm _].
+  have [//|u_v] := eqVneq u v; pose c w x : K := ((w == u) && (x == step u a)).+1%:R.
+  have c_pos w x : 0 < c w x by rewrite ltr0n.
+  pose pF w x := c w x / \sum_(y | edge w y) c w y.
+  have sum_pos w : ~~ terminal w -> 0 < \sum_(y | edge w y) c w y.
+    move=> /forallPn[x]; rewrite negbK => wx; rewrite (bigD1 x) //= ltr_paddr // sumr_ge0 // => y _.
+    exact: ltW.
+  have pF_pos w x : edge w x -> 0 < pF w x.
+    by move=> wx; rewrite divr_gt0 ?sum_pos //; apply/forallPn; exists x; rewrite negbK.
+  have norm : forward_policy pF by move=> w nw; rewrite -mulr_suml divff // gt_eqF ?sum_pos.
+  have [q normq law] := none pF norm (fun w x wx => ltW (pF_pos w x wx)).
+  have prefix w p : path edge (src : L) p -> last src p = w ->
+      weight pF src p = weight q src (map base p).
+    elim/reverse_topological_ind: w p => w IH p sp lp; case: (boolP (terminal w)) => tw.
+      by apply: law; rewrite /complete sp lp.
+    rewrite -[LHS]mulr1 -(norm w tw) -[RHS]mulr1 -(normq (base w)) ?terminal_base //.
+    rewrite sum_children !mulr_sumr; apply: eq_bigr => s' ws.
+    have := IH _ (step_edge ws) (rcons p (step w s')).
+    rewrite rcons_path sp lp step_edge // last_rcons map_rcons !weight_rcons base_step // lp.
+    by rewrite -(base_src L) last_map lp => ->.
+  have row w s' : edge (base w) s' -> pF w (step w s') = q (base w) s'.
+    move=> ws; have [p /andP[sp /eqP lp]] := reached w.
+    have := prefix _ (rcons p (step w s')) _ erefl.
+    rewrite rcons_path sp lp step_edge // map_rcons !weight_rcons base_step // lp => /(_ isT).
+    rewrite -(prefix w p sp lp) -(base_src L) last_map lp; apply: mulfI.
+    by rewrite gt_eqF // weight_positive.
+  have vu : (v == u) = false by rewrite eq_sym (negbTE u_v).
+  have at_v : q (base u) a = q (base u) b.
+    by rewrite uv -!row -?uv // /pF /c vu.
+  have at_u : q (base u) a = 2%:R * q (base u) b.
+    rewrite -!row // /pF mulrA; congr (_ / _); rewrite /c !eqxx /= -[X in 2%:R * X]/(_.+1%:R).
+    have -> : (step u b == step u a) = false; last by rewrite mulr1.
+    by apply: contraNF ab => /eqP ba; rewrite -(base_step ua) -ba base_step.
+  have : 0 < q (base u) b by rewrite -row // pF_pos // step_edge.
+  by rewrite -[q _ b](addKr (q (base u) b)) -mulr2n -mulr_natl -at_u at_v addNr ltxx.
+pose q s s' : K := if [pick u : L | base u == s] is Some u then pF u (step u s') else 0.
+have same (u : L) s' : edge (base u) s' -> pF u (step u s') = q (base u) s'.
+  move=> us; rewrite /q; case: pickP => [w /eqP wu|/(_ u)]; last by rewrite eqxx.
+  have [->//|uw] := eqVneq w u; have only (w' : L) : base w' = base u -> pF w' (step w' s') = 1.
+    move=> wu'; rewrite -(norm w'); last first.
+      by rewrite -terminal_base wu'; apply/forallPn; exists s'; rewrite negbK.
+    rewrite (big_pred1 (step w' s')) // => v; apply/idP/eqP => [wv|->]; last first.
+      by apply: step_edge; rewrite wu'.
+    rewrite (edge_step wv); congr (step _ _); apply/eqP; apply: contraNT uw => vs.
+    by apply/eqP; apply: (one w u (base v) s'); rewrite ?wu // -wu' base_edge.
+  by rewrite !only.
+exists q => [s ns|p /andP[sp _]].
+  have [u us] := base_surjective L s; rewrite -us in ns *.
+  rewrite -(norm u) -?terminal_base // sum_children; apply: eq_bigr => s' us'.
+  by rewrite same.
+rewrite -(base_src L); elim: p (src : L) sp => //= v p IH u /andP[uv /IH->].
+by rewrite {1}(edge_step uv) same ?base_edge.
 Qed.
