@@ -50,6 +50,7 @@ class Setup(NamedTuple):
         return [state.policy(row) for row in range(self.config.run.seeds)]
 
 
+@no_collection()
 def set_up(
     config: TrainConfig,
     environment: AbstractEnvironment[Any] | None = None,
@@ -86,7 +87,7 @@ def set_up(
         if form is not None and not is_ours(problem):
             stated_log_z(form)
     trainer = trainer_of(config, environment)
-    with slow("compiling the program that a run begins with"), no_collection():
+    with slow("compiling the program that a run begins with"):
         initial = trainer.init()
     return Setup(config, problem, environment, enumeration, form, trainer, initial)
 
@@ -102,7 +103,7 @@ def _enumerated(
         unknown = contextlib.nullcontext() if states else contextlib.suppress(TooLargeError)
         enumerated = check_enumerated if is_own else enumerate_environment
         # Several hundred thousand states, all of them kept.
-        with slow(f"enumerating {task.short_name}"), no_collection(), unknown:
+        with slow(f"enumerating {task.short_name}"), unknown:
             enumeration = enumerated(problem, environment, most)
     if enumeration is None and is_own:
         check_trajectories(problem, environment)
