@@ -93,7 +93,6 @@ class Loop:
         started, until = time.perf_counter(), min(self._step + CHUNK, self._last)
         try:
             if self._memory is not None:
-                # It is compiled here: a pass over all objects of JAX frees nothing.
                 with no_collection():
                     size = self._memory(self._state, until - self._step)
                 progress.say(check_program(size, self._batch))
