@@ -3,6 +3,7 @@
 import posixpath
 import re
 import shutil
+import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -188,6 +189,44 @@ def test_control_another_statement_definition_or_hypothesis_has_another_digest(
         assert theorem_digest("coq/Betting.v", "lower_bound_covers") != before
     finally:
         forget()
+
+
+def has_reals() -> bool:
+    """True where Coq and MathComp-analysis are installed."""
+    if shutil.which("coqc") is None:
+        return False
+    where = subprocess.run(["coqc", "-where"], capture_output=True, text=True, check=True)
+    return (Path(where.stdout.strip()) / "user-contrib/mathcomp/analysis").is_dir()
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not has_reals(), reason="MathComp-analysis is not installed")
+@pytest.mark.parametrize(
+    ("file", "old", "new", "words"),
+    [
+        ("ResidualBound.v", "tv p q <= tanh (D / 4%:R)", "tv p q <= tanh (D / 5%:R)", "Error:"),
+        ("assumed", "boolp.propositional_ext", "boolp.another_ext", "> boolp.another_ext"),
+    ],
+)
+def test_a_bound_that_is_too_small_and_an_axiom_that_is_not_listed_are_refused(
+    tmp_path: Path, file: str, old: str, new: str, words: str
+) -> None:
+    for folder in ("coq", "coq_reals"):
+        shutil.copytree(NOTES / folder, tmp_path / folder)
+    reals = tmp_path / "coq_reals"
+    for proof in reals.glob("*.v"):
+        if proof.stem not in ("Logs", "ResidualBound"):
+            proof.unlink()
+    listed = (reals / "_CoqProject").read_text().splitlines()
+    kept = [line for line in listed if not line.endswith(".v") or (reals / line).exists()]
+    (reals / "_CoqProject").write_text("\n".join(kept) + "\n")
+    text = (reals / file).read_text()
+    assert text.count(old) == 1
+    (reals / file).write_text(text.replace(old, new))
+    command = [str(tmp_path / "coq" / "build"), "coq_reals"]
+    built = subprocess.run(command, capture_output=True, text=True)
+    assert built.returncode != 0
+    assert words in built.stdout + built.stderr
 
 
 def test_a_label_stands_for_the_environment_around_it() -> None:
