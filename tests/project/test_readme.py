@@ -215,6 +215,22 @@ def test_what_memory_brings_is_of_the_results() -> None:
     assert f"ahead of the GRU by {six6.mean:.3f} of TV" in OF_MEMORY
 
 
+def test_the_baseline_as_printed_is_counted() -> None:
+    pair, gains = (MARKOVIAN, "SRWM"), list[float]()
+    standings: dict[str, list[Standing]] = {"integers": [], "one-hot": []}
+    for label in ("study:baseline", "study:baseline_tv"):
+        for row in EXPERIMENTS[label].rows:
+            one = compared(label, row, pair)
+            if one.gap is not None and (name := row.split(", ")[-1]) in standings:
+                standings[name].append(one.standing)
+                if one.standing is Standing.BETTER:
+                    gains.append(-one.gap.mean)
+    assert Counter(standings["integers"]) == {Standing.BETTER: 4, Standing.UNDECIDED: 3}
+    assert standings["one-hot"] == [Standing.WORSE] * 2
+    assert f"It gains {min(gains):.4f} to {max(gains):.4f} of FCS" in TEXT
+    assert "ahead in four rows of seven, and behind in none" in TEXT
+
+
 @pytest.mark.catches(
     "the page on forgetting has the control without a latent gain half as much",
     "docs/forgetting.md",
