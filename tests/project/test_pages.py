@@ -88,17 +88,10 @@ def test_the_example_of_the_front_runs(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.long
-def test_the_start_and_the_records_of_its_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_start_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     problem, front = python_blocks(PAGES["docs/index.md"])
     names = run_page(problem, "necklaces", front, tmp_path, monkeypatch)
     assert names["certificate"].regime == "E"
-    (records,) = python_blocks(PAGES["docs/devices.md"])
-    exec(compile(records, "devices.md", "exec"), names)
-    rows = list(names["scalars"](names["run"].folder))
-    assert {name for _, name, _, _ in rows} >= {"loss", "log_z", "tv"}
-    assert all(seed == 0 and isinstance(value, float) for _, _, seed, value in rows)
 
 
 def run_page(
