@@ -118,8 +118,8 @@ split=> [none u v a b uv ua ub ab|one pF norm _].
   have c_pos w x : 0 < c w x by rewrite ltr0n.
   pose pF w x := c w x / \sum_(y | edge w y) c w y.
   have sum_pos w : ~~ terminal w -> 0 < \sum_(y | edge w y) c w y.
-    move=> /forallPn[x]; rewrite negbK => wx; rewrite (bigD1 x) //= ltr_paddr // sumr_ge0 // => y _.
-    exact: ltW.
+    move=> /forallPn[x]; rewrite negbK => wx; rewrite (bigD1 x) //=; apply: ltr_paddr (c_pos w x).
+    by apply: sumr_ge0 => y _; apply: ltW (c_pos w y).
   have pF_pos w x : edge w x -> 0 < pF w x.
     by move=> wx; rewrite divr_gt0 ?sum_pos //; apply/forallPn; exists x; rewrite negbK.
   have norm : forward_policy pF by move=> w nw; rewrite -mulr_suml divff // gt_eqF ?sum_pos.
