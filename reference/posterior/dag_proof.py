@@ -22,6 +22,7 @@ hexadecimal. `proofs_notes/checker/README.md` says what is proved.
 
 import re
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -135,15 +136,14 @@ class Sums(NamedTuple):
 
 
 def _reported(law: GraphPosterior) -> tuple[list[list[tuple[int, int]]], list[int]]:
-    """The probabilities of a posterior in floats, and the bounds of their errors, as integers."""
-    nodes = range(law.nodes)
-    pairs = [[(law.edges[u, v], law.ancestors[v, u]) for u in nodes] for v in nodes]
+    """Probabilities in floats, and bounds of their errors, as integers over one power of two."""
     bounds = law.error, law.ancestor_error
-    each = [x.as_integer_ratio() for x in (*bounds, *(x for row in pairs for y in row for x in y))]
-    over = max(denominator for _, denominator in each)
-    whole = [numerator * (over // denominator) for numerator, denominator in each]
-    rest = iter(zip(whole[2::2], whole[3::2], strict=True))
-    return [[next(rest) for _ in nodes] for _ in nodes], [*whole[:2], over]
+    tables = law.edges.T, law.ancestors, [bounds]
+    over = max(x.as_integer_ratio()[1] for table in tables for row in table for x in row)
+    edges, paths, (errors,) = (
+        [[int(Fraction(x) * over) for x in row] for row in table] for table in tables
+    )
+    return [[*zip(*rows, strict=True)] for rows in zip(edges, paths, strict=True)], [*errors, over]
 
 
 def _listed(terms: Iterable[str]) -> str:

@@ -131,7 +131,7 @@ def charts(page: Path) -> list[set[str]]:
 
 
 def test_a_small_share_of_tv_is_not_shown_as_none() -> None:
-    """Of 65,536 states all had a share of 0.0 %."""
+    """With 65,536 states, each had been shown a share of 0.0 %."""
     target = np.full(5_000, 1 / 5_000)
     learned = target + np.where(np.arange(5_000) % 2, 1, -1) / 10_000
     entry: Any = SimpleNamespace(

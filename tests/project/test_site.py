@@ -35,8 +35,8 @@ def test_the_paper_s_pages_lead_to_files() -> None:
     for name, text in paper().items():
         linked = re.findall(r"\]\(([^)#]+)", text)
         paths = {posixpath.normpath(posixpath.join("docs/paper", link)) for link in linked}
-        made = {f"docs/{other}" for other in paper()}
-        assert [path for path in paths - made if not (ROOT / path).is_file()] == [], name
+        pages_of_paper = {f"docs/{other}" for other in paper()}
+        assert [path for path in paths - pages_of_paper if not (ROOT / path).is_file()] == [], name
     for claim in CLAIMS:
         entry = pages.entry(claim)
         assert f"(../../proofs_notes/{claim.note})" in entry

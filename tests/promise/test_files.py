@@ -235,14 +235,14 @@ def test_a_line_is_one_value_beside_the_same_spelling(data: Any, kind: str) -> N
     assert made.terminals == draws
     if kind == "lists":
         # The lines are lists themselves, which a law spells as they do.
-        made = at(".jsonl", "\n".join(draws).encode(), lambda path: record(path, law))
-        assert made.terminals == draws
+        recorded = at(".jsonl", "\n".join(draws).encode(), lambda path: record(path, law))
+        assert recorded.terminals == draws
 
 
 def test_a_list_is_the_tuple_that_a_law_has_beside_it() -> None:
     law = at(".csv", lines([["[0, 1]", 1], ["(0, 1)", 1], ["[2]", 1]]), law_of)
-    made = at(".jsonl", b"[0, 1]\n[2]\n[2]", lambda path: record(path, law))
-    assert made.terminals == ["(0, 1)", "[2]", "[2]"]
+    recorded = at(".jsonl", b"[0, 1]\n[2]\n[2]", lambda path: record(path, law))
+    assert recorded.terminals == ["(0, 1)", "[2]", "[2]"]
 
 
 @settings(max_examples=80, deadline=None)
