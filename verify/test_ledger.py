@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -144,6 +145,26 @@ def test_a_tier_follows_from_theorems_and_from_what_tests_look_at() -> None:
 def test_only_a_claim_with_a_theorem_says_which_part_is_proved() -> None:
     assert [c.id for c in CLAIMS if c.half and not c.theorems] == []
     assert [c.id for c in CLAIMS if c.checks and c.theorems and not c.half] == []
+
+
+def without_reason(claims: Iterable[Claim]) -> list[str]:
+    """The claims whose proof in Coq is not whole and that name no lemma, or that are and do."""
+    whole = (Tier.MACHINE_PROVED, Tier.MACHINE_PROVED_OVER_THE_REALS)
+    return [claim.id for claim in claims if (claim.tier in whole) == bool(claim.unproved)]
+
+
+def test_a_claim_names_the_lemma_that_its_proof_in_coq_lacks() -> None:
+    assert without_reason(CLAIMS) == []
+
+
+def test_control_a_claim_without_a_missing_lemma_is_found() -> None:
+    by_tier = {claim.tier: claim for claim in CLAIMS if claim.missing}
+    assert len(by_tier) >= 3
+    bare = [replace(claim, missing=None) for claim in by_tier.values()]
+    assert without_reason(bare) == [claim.id for claim in bare]
+    proved = next(claim for claim in CLAIMS if claim.tier is Tier.MACHINE_PROVED)
+    assert without_reason([replace(proved, missing="a lemma")]) == [proved.id]
+    assert without_reason([replace(proved, half="its first part")]) == [proved.id]
 
 
 def test_control_the_head_of_a_note_follows_its_record_and_the_rest_stays() -> None:

@@ -24,7 +24,10 @@ CLAIMS: tuple[Claim, ...] = tuple(
         key=lambda claim: (claim.order, claim.id),
     )
 )
-COLUMNS = ("claim", "about", "verdict", "severity", "checked on", "control", "tests", "Coq", "tier")
+COLUMNS = (
+    *("claim", "about", "verdict", "severity", "checked on", "control", "tests", "Coq", "tier"),
+    "missing in Coq",
+)
 
 
 class Marked(NamedTuple):
@@ -103,6 +106,7 @@ def markdown(scopes: Mapping[str, str]) -> str:
                 * (claim.experiment is not None),
                 ", ".join(f"`{theorem.split(':')[1]}`" for theorem in claim.theorems),
                 claim.tier.label if claim.tier else "",
+                claim.unproved,
             )
         )
     return "".join(

@@ -56,6 +56,8 @@ def _said(claim: Claim) -> str:
         said.append(f"In Coq: {proofs}.")
     if claim.half:
         said.append(f"Coq proves a part: {claim.half}")
+    if claim.missing:
+        said.append(f"Missing in Coq: {claim.missing}.")
     if tests := links_to_tests(claim):
         said.append(f"Tests: {', '.join(tests)}.")
     return " ".join(said)

@@ -70,6 +70,8 @@ class Claim:
         theorems: Coq theorems, as `File.v:name` in `proofs_notes/coq`, or `checker/File.v:name`,
             or `coq_reals/File.v:name`.
         half: of a claim that Coq proves in part, which part; None of all others.
+        missing: of a claim that Coq does not prove whole, the lemma that is missing, or why none is
+            meant; None of all others.
         checks: without Coq, whether the tests are exhaustive, random, or of numbers by hand.
         severity: of a claim that does not hold as printed, the grade of its gravest failure; None
             of all others.
@@ -88,6 +90,7 @@ class Claim:
     control: str
     theorems: tuple[str, ...] = ()
     half: str | None = None
+    missing: str | None = None
     checks: Tier | None = None
     severity: Severity | None = None
     experiment: str | None = None
@@ -127,6 +130,13 @@ class Claim:
         if self.theorems:
             return Tier.MACHINE_PROVED
         return self.checks or Tier.BY_HAND
+
+    @property
+    def unproved(self) -> str:
+        """The lemma that a proof in Coq lacks, or why none is meant; empty where it is whole."""
+        if self.experiment is not None:
+            return "none is meant: numbers measured of trainings"
+        return "none is meant: it states nothing definite" if self.open else self.missing or ""
 
     @property
     def proofs(self) -> dict[str, list[str]]:
@@ -174,7 +184,10 @@ def read_claim(note: Path) -> Claim:
     return claim
 
 
-_TEXTS = {"id", "title", "control", "half", "experiment", "open", "section", "place", "formerly"}
+_TEXTS = {
+    *("id", "title", "control", "half", "missing", "experiment", "open", "section", "place"),
+    "formerly",
+}
 _NEEDED = ("id", "title", "order", "readings", "control")
 _OF_THE_PAPER = ("printed", "section", "place")
 

@@ -116,6 +116,7 @@ def _record(claim: Claim, finding: Finding) -> dict[str, object]:
         "control": claim.control,
         "theorems": list(claim.theorems),
         "half": claim.half,
+        "missing": claim.unproved,
         "tier": claim.tier.label if claim.tier else None,
         "experiment": claim.experiment,
         "open": claim.open,
