@@ -61,7 +61,8 @@ ROOMS = {
 # Frames, pages of notebooks and a logger: 120, with their tests 220.
 # Strings that become arrays at once, policies by way of NumPy, no collection while compiling: 38.
 PRODUCT = {"lines": (50_858, 40_500), "files": (319, 240), "functions": (3_106, 2_300)}
-ALL = (108_560, 86_000)
+# Lemmas that proofs in Coq lack: 45.
+ALL = (108_605, 86_000)
 
 
 class Size(NamedTuple):
