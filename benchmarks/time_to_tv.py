@@ -379,11 +379,17 @@ def beside_peers(table: Table, asked: Any) -> None:
         every: dict[str, list[Curve]] = {library: [] for library in pythons}
         for seed in range(asked.seeds):
             for library, python in pythons.items():
-                one = peer_curve(library, python, both, seed, asked.seconds)
-                every[library].append([*one])
+                one = [*peer_curve(library, python, both, seed, asked.seconds)]
+                every[library].append(one)
+                # At once: the last seed of a task may come an hour after its first.
+                table.add({"seed": seed, **_peer_row(name, library, [one])}, kind="each seed")
         for library, curves in every.items():
-            begun = Spread([one[0][0] for one in curves])
-            table.add(row_of(name, library, curves) | {"first 100 steps, s": begun})
+            table.add(_peer_row(name, library, curves))
+
+
+def _peer_row(task: str, library: str, curves: Sequence[Curve]) -> dict[str, Any]:
+    begun = Spread([one[0][0] for one in curves])
+    return row_of(task, library, curves) | {"first 100 steps, s": begun}
 
 
 def main() -> None:
