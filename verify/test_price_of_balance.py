@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pdai.experiments.floors import target_of
 from pdai.experiments.minimisers import LOSSES, LossName, TiedLoss, minimum, proved_box
 from pdai.experiments.nearest import nearest
+from pdai.experiments.price import target_of
 from reference.dag import PointedDAG, pointed_dag
 from reference.expressivity.aliasing import TiedPolicies
 from reference.expressivity.coarse import block_of_cell, end_of_string, tied_policies

@@ -13,10 +13,10 @@ from fast.training.compose import TrainConfig
 from pdai.distributed.plan import Plan
 from pdai.experiments.trainings import Training, shortened
 
-Metric = Literal["fcs", "tv", "separation", "memory", "best", "edges"]
+Metric = Literal["fcs", "tv", "separation", "memory", "best", "met", "edges"]
 Drawing = Literal["curves", "rows", "points", "log lines", "laws", "probe", "best", "none"]
 Layout = Literal["rows", "models"]
-ProbeName = Literal["aliasing", "memory", "best", "projection", "edges"]
+ProbeName = Literal["aliasing", "memory", "best", "met", "projection", "edges"]
 Pair: TypeAlias = tuple[str, str]
 
 MARKOVIAN, PRINTED, BEST, RESET = "Markovian", "SRWM", "GRU+", "GRU+ reset"
@@ -54,6 +54,8 @@ MEASURES: dict[Metric, Measure] = {
     "memory": Measure("KL(s), nats", digits=6, negligible=2e-4),
     # A hundredth of the reward.
     "best": Measure("mean log R of the 20 best", higher_is_better=True, negligible=0.01),
+    # One in a thousand of the best.
+    "met": Measure("mass of the best 1 % met", higher_is_better=True, negligible=0.001),
     # A marginal is given to two digits.
     "edges": Measure("mean error of edge marginals", negligible=0.001),
 }
@@ -110,7 +112,7 @@ class Experiment:
         title: the measure and the instance.
         claim: the claim of the paper, in our words; "" of a study.
         metric: the metric of the table; "tv" is exact, sampled or of trajectories, as the table
-            says; the last four need a probe.
+            says; the last five need a probe.
         cells: the trainings.
         finding: the result and its conditions, written from the stored results.
         setting: the parts of the definition that the paper leaves open.

@@ -1,7 +1,7 @@
 """The experiments, read from `definitions.toml` and `findings/`. Imports no JAX."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import cache
 from math import ceil, floor
@@ -12,11 +12,9 @@ from fast.training.compose import TrainConfig, configure
 from pdai.distributed.plan import DIRECT, KINDS
 from pdai.experiments.base import LEAST, LEAST_LOSS, LIKELIEST, Cell, Experiment, Quoted, cells
 from pdai.experiments.chains import Chain
-from reference.contract.errors import InputError
-from reference.contract.files import kind_of, parsed_json, read_file
+from reference.contract.files import parsed_json, read_file
 
 FOLDER = Path(__file__).parent
-FLOORS = FOLDER / "results" / "study_aliasing_floors.json"
 PRICES = FOLDER / "results" / "study_forgetting_prices.json"
 
 # The fields of a row that are not options of its task.
@@ -24,7 +22,7 @@ _OF_A_ROW = ("columns", "models", "latents", "paper", "probe", "plan", "chains")
 _COMBINED, _PRODUCT = "combined", "on the product"
 _CHAINS = {"edges": "structure MCMC", "orders": "order MCMC"}
 # The names of stored floors in tables, and those of the losses whose minima are shown beside them.
-_BOUNDS = {LEAST: "markovian", "least TV with memory": "with_memory"}
+_BOUNDS = {LEAST: "floor", "least TV with memory": "with_memory"}
 _MINIMA = {LIKELIEST: "likelihood", LEAST_LOSS: "on policy"}
 # Bounds are shown with four digits everywhere, rounded outwards.
 SHOWN_DIGITS = 4
@@ -39,7 +37,7 @@ def define(label: str, pho4: Path | None = None) -> Experiment:
     texts = ("title", "claim", "setting", "explained")
     fields |= {name: _flowing(fields.get(name, "")) for name in texts}
     if "bounds" in fields:
-        fields["bounds"] = _floors()
+        fields["bounds"] = _prices(dict.fromkeys(row["row"] for row in rows))
     path = FOLDER / "findings" / f"{label.replace(':', '_')}.md"
     paragraphs = read_file(path, follow=True).decode().split("\n\n")
     finding = "\n\n".join(map(_flowing, paragraphs))
@@ -117,35 +115,20 @@ def _with_network(options: Mapping[str, Any]) -> dict[str, Any]:
     return {**_data()["networks"][options["network"]], **rest} if "network" in options else rest
 
 
-def _floors() -> dict[str, dict[str, tuple[float, float]]]:
-    """The computed TV of study:aliasing, by name and row: floors, and the minima of two losses.
+def _prices(rows: Iterable[str]) -> dict[str, dict[str, tuple[float, float]]]:
+    """The computed TV of rows, by name and row: floors, and the minima of two losses.
 
-    Raises InputError if a file is not one that `pdai.experiments.floors` or `price` writes.
+    A row that has no price is one whose state is seen: all are 0 there.
     """
-    path, module = FLOORS, "floors"
-    try:
-        floors = parsed_json(read_file(path))
-        bounds = {
-            name: {
-                row: outwards(kind[key][0], kind[key][1], SHOWN_DIGITS)
-                for row, kind in floors.items()
-            }
-            for name, key in _BOUNDS.items()
-        }
-        # Where the state is seen, every loss is least at the target.
-        seen = {row: ends for row, ends in bounds[LEAST].items() if ends[1] == 0}
-        path, module = PRICES, "price all"
-        prices = parsed_json(read_file(path)) if kind_of(path) else {}
-        for name, loss in _MINIMA.items():
-            minima = {row: prices[row]["minima"][loss][0] for row in prices.keys() & floors.keys()}
-            ends = {row: (float(low), float(high)) for row, (low, high) in minima.items()}
-            bounds[name] = {row: (ends | seen)[row] for row in floors if row in ends | seen}
-        return bounds
-    except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
-        raise InputError(
-            f"{str(path)!r} holds no floors ({error}): write it with python -m "
-            f"pdai.experiments.{module}"
-        ) from None
+    stored, bounds = parsed_json(read_file(PRICES)), dict[str, dict[str, tuple[float, float]]]()
+    for row in rows:
+        price = stored.get(row) or stored["grid, every cell"]
+        ends = {name: price[key] for name, key in _BOUNDS.items()}
+        ends |= {name: price["minima"][loss][0] for name, loss in _MINIMA.items()}
+        for name, (low, high) in ends.items():
+            digits = SHOWN_DIGITS if name in _BOUNDS else 6
+            bounds.setdefault(name, {})[row] = outwards(low, high, digits)
+    return bounds
 
 
 def outwards(lower: Fraction | float, upper: Fraction | float, digits: int) -> tuple[float, float]:

@@ -9,8 +9,9 @@ hour. With rows as arguments it computes these alone, and without any none. Impo
 import contextlib
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from statistics import mean, stdev
@@ -20,10 +21,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from fast.tasks import Task
+from fast.training.compose import TrainConfig
 from pdai.experiments import minors, relaxation
 from pdai.experiments.base import MARKOVIAN
-from pdai.experiments.definitions import FOLDER, PRICES, SHOWN_DIGITS, outwards
-from pdai.experiments.floors import SPLITS, STARTS, observation, rounded, settings, target_of
+from pdai.experiments.definitions import FOLDER, PRICES, SHOWN_DIGITS, define, outwards
 from pdai.experiments.minimisers import LOSSES, LossName, Minimum, TiedLoss, minimum
 from pdai.experiments.nearest import nearest
 from pdai.experiments.results import RESULTS, load
@@ -32,8 +33,10 @@ from reference.certificates.betting import Interval
 from reference.contract.errors import InputError, TooLargeError, no_such
 from reference.contract.files import parsed_json, read_file, replace_file
 from reference.expressivity.aliasing import TiedPolicies
-from reference.expressivity.coarse import tied_policies
+from reference.expressivity.coarse import block_of_cell, end_of_string, tied_policies
 from reference.looking.show import save_figure
+from reference.metrics import normalize
+from reference.problems import enumerate_rewards
 
 LABEL = "study:forgetting"
 DOCS = FOLDER.parent.parent / "docs"
@@ -49,6 +52,9 @@ RAISINGS = (Fraction(3, 10), Fraction(7, 20), Fraction(2, 5), Fraction(9, 20), F
 # Beyond so many strings, minors that share cells are not packed, and random starts left out.
 MANY = 1_000
 MAX_STATES = 200_000
+# The length of a search: seconds for its starts, up to minutes for the splits.
+STARTS, SPLITS = 8, 1_000
+DIGITS = 6
 
 
 class Price(NamedTuple):
@@ -65,6 +71,32 @@ class Price(NamedTuple):
     floor: Interval
     with_memory: Interval
     minima: dict[LossName, tuple[Interval, bool]]
+
+
+def settings() -> dict[str, Task]:
+    """The task of each row of the study."""
+    return {
+        cell.row: cell.config.task
+        for cell in define(LABEL).cells
+        if isinstance(cell.config, TrainConfig)
+    }
+
+
+def observation(task: Any) -> Callable[[Any], Hashable]:
+    """The observation of a state by the reference: a block of cells, or the end of a string."""
+    if task.name == "grid":
+        return partial(block_of_cell, width=task.coarse)
+    return partial(end_of_string, last=task.last)
+
+
+def target_of(problem: Any, tied: TiedPolicies) -> list[Fraction]:
+    """The target of a problem, one probability per terminal of the DAG."""
+    return [*normalize(enumerate_rewards(problem, tied.dag))]
+
+
+def _rounded(lower: Fraction, upper: Fraction) -> Interval:
+    """The interval, rounded outwards as it is stored."""
+    return Interval(*outwards(lower, upper, DIGITS))
 
 
 def price(task: Task) -> Price:
@@ -85,9 +117,9 @@ def price(task: Task) -> Price:
         ends[loss] = minimum(landscape, [*starts, *(end.logits for end in ends.values())])
     near = [ends["likelihood"].logits] if is_large else [end.logits for end in ends.values()]
     reached = nearest(tied, target, 0 if is_large else STARTS, near=near)
-    least = rounded(_lower(task, tied, target), reached.distance)
+    least = _rounded(_lower(task, tied, target), reached.distance)
     minima = {
-        loss: (rounded(max(end.distance.lower, Fraction(0)), end.distance.upper), end.proved)
+        loss: (_rounded(max(end.distance.lower, Fraction(0)), end.distance.upper), end.proved)
         for loss, end in ends.items()
     }
     return Price(len(landscape.free), least, _with_memory(problem, observe, tied, least), minima)
@@ -103,7 +135,7 @@ def _with_memory(problem: Any, observe: Any, tied: TiedPolicies, least: Interval
         # A tree whose observations are functions of the present one.
         return least
     reached = nearest(remembering, target_of(problem, remembering), STARTS)
-    return rounded(Fraction(0), reached.distance)
+    return _rounded(Fraction(0), reached.distance)
 
 
 def _lower(task: Task, tied: TiedPolicies, target: Sequence[Fraction]) -> Fraction:
@@ -226,7 +258,7 @@ def picture(rows: Sequence[Line]) -> Figure:
 
 def store(rows: Sequence[str], path: Path = PRICES) -> None:
     """Computes the prices of rows, and stores each."""
-    tasks = settings(LABEL)
+    tasks = settings()
     for row in rows:
         if row not in tasks:
             raise InputError(no_such("row of study:forgetting", row, tasks))
@@ -246,7 +278,7 @@ def page(text: str, rows: Sequence[Line]) -> str:
 if __name__ == "__main__":
     asked = sys.argv[1:]
     try:
-        store(list(settings(LABEL)) if asked == ["all"] else asked)
+        store(list(settings()) if asked == ["all"] else asked)
         stored = lines()
     except InputError as failure:
         sys.exit(str(failure))

@@ -1,6 +1,8 @@
 """Measurements of experiments in training, beyond the distance to the target."""
 
+import math
 import time
+from functools import reduce
 from typing import Any
 
 import equinox as eqx
@@ -11,7 +13,7 @@ from jaxtyping import Array
 
 from fast.laws.exact_policy import exact_policy
 from fast.laws.likelihood import fit_projection
-from fast.laws.paths import forward_paths
+from fast.laws.paths import Paths, forward_paths
 from fast.laws.row_sampler import RowSampler
 from fast.laws.terminal_law import law_of
 from fast.measure.report import MEAN_BEST
@@ -88,6 +90,14 @@ def memory(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
     return {"kl": float(np.mean([value for label, value in kl.items() if label != "p0"]))}
 
 
+def _new_paths(policy: Policy, setup: Setup, step: int) -> Paths:
+    """Trajectories of a policy, in the number trained on since the last evaluation."""
+    config = setup.config
+    count = config.sampling.batch * max(1, round(config.optimiser.steps / config.run.evaluations))
+    # No training has this many steps, so that no two seeds share random numbers.
+    return forward_paths(policy, setup.environment, count, 10**6 * config.run.seed + step)
+
+
 def best(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
     """The best states among new samples, in the number trained on since the last evaluation.
 
@@ -99,15 +109,10 @@ def best(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
         state: the state of training.
         step: its step.
     """
-    config = setup.config
-    count = config.sampling.batch * max(1, round(config.optimiser.steps / config.run.evaluations))
     policy = setup.policies(state)[0]
 
     def top(policy: Policy) -> list[list[Any]]:
-        # No training has this many steps, so that no two seeds share random numbers.
-        seed = 10**6 * config.run.seed + step
-        paths = forward_paths(policy, setup.environment, count, seed)
-        first: dict[Any, float] = {}
+        paths, first = _new_paths(policy, setup, step), dict[Any, float]()
         for i in np.argsort(-paths.log_reward, kind="stable"):
             label = setup.environment.decode(jax.tree.map(lambda leaf, i=i: leaf[i], paths.ends))
             first[str(label)] = float(paths.log_reward[i])
@@ -116,6 +121,31 @@ def best(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
         return [[label, value] for label, value in first.items()]
 
     return {"learned": top(policy), "uniform": top(uniform_policy(policy))}
+
+
+def met(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
+    """The mass of the target's best 1 % of strings met by as many samples as `best` draws.
+
+    Of the learned policy, of the uniform one, and of exact draws in expectation; a string counts
+    once. Rewards are sums or products over positions.
+
+    Args:
+        setup: the set-up of the run.
+        state: the state of training.
+        step: its step.
+    """
+    problem, policy, record = setup.problem, setup.policies(state)[0], dict[str, float]()
+    outer = np.add.outer if problem.form == "sum" else np.multiply.outer
+    rewards = reduce(outer, np.array(problem.terms, np.float64))
+    size = math.ceil(rewards.size / 100)
+    least = np.partition(rewards, -size, axis=None)[-size]
+    mass = np.where(rewards >= least, rewards, 0.0) / rewards[rewards >= least].sum()
+    for name, sampler in (("learned", policy), ("uniform", uniform_policy(policy))):
+        tokens = np.asarray(_new_paths(sampler, setup, step).ends.tokens)
+        places = np.ravel_multi_index(tokens.T - 1, rewards.shape)
+        record[name] = float(mass.ravel()[np.unique(places)].sum())
+    missed = np.log1p(-rewards / rewards.sum()) * len(tokens)
+    return record | {"exact": float((mass * -np.expm1(missed)).sum())}
 
 
 def projection(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
@@ -188,6 +218,7 @@ PROBES: dict[ProbeName, Probe] = {
     "aliasing": aliasing,
     "memory": memory,
     "best": best,
+    "met": met,
     "projection": projection,
     "edges": edges,
 }

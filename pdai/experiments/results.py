@@ -62,6 +62,10 @@ class Run:
         """A figure of the learned, uniform or exact sampler; None where it is unknown."""
         if metric == "best":
             return None if of == "exact" else self.best_until(self.probes[-1]["step"], of)
+        if metric == "met":
+            return statistics.mean(
+                float(record[of]) for record in self.probes if record["step"] > 0
+            )
         if metric in ("memory", "separation") and of != "learned":
             return None
         if metric == "separation":

@@ -32,7 +32,9 @@ RULE, DETAILS, FRONT = (
     (FOLDER / name).read_text() for name in ("texts/rule.md", "details.md", "README.md")
 )
 # The sizes below which nothing counts, as the rule on the first page has them.
-COUNTS = {"tv": 1e-3, "fcs": 1e-3, "separation": 100.0, "memory": 2e-4, "best": 0.01}
+COUNTS = {
+    "tv": 1e-3, "fcs": 1e-3, "separation": 100.0, "memory": 2e-4, "best": 0.01, "met": 1e-3,
+}  # fmt: skip
 JUDGED = [label for label, experiment in EXPERIMENTS.items() if experiment.claim]
 
 
@@ -77,6 +79,9 @@ def measured(run: dict[str, Any], metric: str, of: str = "learned") -> float:
     if metric == "best":
         met = {s: r for p in run["probes"] if p["step"] > 0 for s, r in p[of]}
         return sum(sorted(met.values())[-20:]) / 20
+    if metric == "met":
+        parts = [p[of] for p in run["probes"] if p["step"] > 0]
+        return float(sum(parts) / len(parts))
     if metric in ("memory", "separation") and of != "learned":
         return math.nan
     if metric == "memory":
@@ -91,7 +96,7 @@ def measured(run: dict[str, Any], metric: str, of: str = "learned") -> float:
 def word(experiment: Experiment, runs: list[dict[str, Any]], row: str, pair: Any) -> str:
     """The verdict of a row by the rule as it is printed."""
     metric, small = experiment.metric, COUNTS[experiment.metric]
-    up = -1 if metric == "best" else 1
+    up = -1 if metric in ("best", "met") else 1
     here: dict[str, dict[int, float]] = defaultdict(dict)
     floors: dict[str, list[float]] = defaultdict(list)
     before = []

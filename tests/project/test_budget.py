@@ -44,7 +44,8 @@ ROOMS = {
     "pdai/posteriors": (1_200, None),
     # 220 lines more for the claim aliased-forks, in rationals; 5 for the tier of the reals; 40 for
     # the lemma that each proof in Coq lacks.
-    "verify": (22_880, 21_000),
+    # 36 for the mass of the best strings met, against the reference.
+    "verify": (22_916, 21_000),
     # 400 lines more: texts and branches of the extracted checker, sentences on the baseline as
     # printed and its floor, stumbles of new users, and false bounds over the reals.
     "tests": (26_490, 18_500),

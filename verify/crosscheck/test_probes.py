@@ -12,14 +12,15 @@ import pytest
 
 from fast.environments import make_environment
 from fast.laws.exact_policy import exact_policy
+from fast.laws.paths import forward_paths
 from fast.laws.terminal_law import exact_law
 from fast.policies.policy import uniform_policy
 from fast.runs.setup import Setup, set_up
 from fast.training.compose import configure
 from pdai.experiments.chains import adjacency, distance, marginals_of
-from pdai.experiments.probes import aliasing, best, edges, memory, projection
+from pdai.experiments.probes import aliasing, best, edges, memory, met, projection
 from reference.expressivity.memory import aliasing_kl
-from reference.problems import enumerate_rewards
+from reference.problems import enumerate_dag, enumerate_rewards
 from verify.crosscheck.instances import random_policy
 
 LENGTH = 4
@@ -107,14 +108,53 @@ def test_the_best_states_are_those_of_highest_reward_among_enough_samples() -> N
     rewards = dict(
         zip((dag.labels[x] for x in dag.terminals), enumerate_rewards(problem, dag), strict=True)
     )
-    for met in (states["learned"], states["uniform"]):
-        assert len({label for label, _ in met}) == 20
-        for label, log_reward in met:
+    for reached in (states["learned"], states["uniform"]):
+        assert len({label for label, _ in reached}) == 20
+        for label, log_reward in reached:
             assert log_reward == pytest.approx(math.log(rewards[label]), abs=1e-5)
     # 512 samples of 64 states miss none but with probability 64 (63/64)^512 = 0.02.
     top = sorted(rewards, key=lambda label: -rewards[label])[:20]
     assert {label for label, _ in states["uniform"]} == set(top)
     assert make_environment(problem).horizon == 3
+
+
+@pytest.mark.catches(
+    "a string that is met twice counts twice",
+    "pdai/experiments/probes.py",
+    "mass.ravel()[np.unique(places)]",
+    "mass.ravel()[places]",
+)
+@pytest.mark.crosscheck("pdai.experiments.probes.met")
+@pytest.mark.parametrize("form", ["sum", "product"])
+def test_the_mass_that_is_met_is_of_the_best_strings_of_the_reference(form: str) -> None:
+    config = configure(
+        "syn", length=4, dynamics="markov", parameters=4_000, batch=256, steps=8, evaluations=2,
+        form=form,
+    )  # fmt: skip
+    setup = set_up(config)
+    record, dag = met(setup, setup.initial, 5), enumerate_dag(config.problem())
+    rewards = dict(
+        zip(
+            (dag.labels[x] for x in dag.terminals),
+            enumerate_rewards(config.problem(), dag),
+            strict=True,
+        )
+    )
+    # 1 % of 1,296 strings, rounded up.
+    top = sorted(rewards, key=lambda label: -rewards[label])[:13]
+    whole = sum(rewards[label] for label in top)
+    policy = setup.policies(setup.initial)[0]
+    for name, sampler in (("learned", policy), ("uniform", uniform_policy(policy))):
+        ends = forward_paths(sampler, setup.environment, 1_024, 5).ends
+        rows = [jax.tree.map(lambda leaf, i=i: leaf[i], ends) for i in range(1_024)]
+        drawn = set(map(setup.environment.decode, rows))
+        assert record[name] == pytest.approx(
+            float(sum(rewards[label] for label in drawn & {*top}) / whole), abs=1e-12
+        )
+        assert 0.1 < record[name] < 1
+    missed = [(1 - rewards[label] / sum(rewards.values())) ** 1_024 for label in top]
+    exact = sum(rewards[label] * (1 - q) for label, q in zip(top, missed, strict=True)) / whole
+    assert record["exact"] == pytest.approx(float(exact), abs=1e-12)
 
 
 @pytest.mark.long
