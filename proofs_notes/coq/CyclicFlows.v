@@ -193,4 +193,288 @@ move=> bal; have : \sum_s F s = \sum_(x | ends x) R x + \sum_(v | v != o) F v.
   by apply: eq_bigr => v vo; rewrite -mulr_suml pB_law ?mul1r.
 by rewrite (bigD1 o) //= => /addIr.
 Qed.
+
+(* The walk by a policy p: the law of its state after n steps, if it has not ended before.        *)
+Definition push (p : S -> S -> K) (a : S -> K) v : K := \sum_(s | edge s v) a s * p s v.
+Definition walk p n : S -> K := iter n (push p) (fun v => (v == o)%:R).
+Definition tends (a : nat -> K) (l : K) :=
+  forall e, 0 < e -> exists m, forall n, (m <= n)%N -> `|a n - l| < e.
+
+Section Walk.
+Variable F : S -> K.
+Hypotheses (bal : flow F) (archimedean : forall y : K, exists n : nat, y < n%:R).
+Let p := forced F.
+Let at_time n v := walk p n v.
+Let alive n := \sum_v at_time n v.
+
+Lemma p_pos s v : edge s v -> 0 < p s v.
+Proof. by move=> sv; rewrite divr_gt0 ?mulr_gt0 ?pB_pos ?flow_is_positive. Qed.
+
+Lemma push_le a b : (forall v, a v <= b v) -> forall v, push p a v <= push p b v.
+Proof. by move=> ab v; apply: ler_sum => s /p_pos/ltW p0; apply: ler_wpmul2r. Qed.
+
+Lemma iter_le n a b : (forall v, a v <= b v) ->
+  forall v, iter n (push p) a v <= iter n (push p) b v.
+Proof. by move=> ab; elim: n => //= n IH; apply: push_le. Qed.
+
+Lemma iter_scaled_sum n c m (a : nat -> S -> K) v :
+  iter n (push p) (fun w => c * \sum_(k < m) a k w) v = c * \sum_(k < m) iter n (push p) (a k) v.
+Proof.
+elim: n v => //= n IH v; rewrite /push exchange_big /= mulr_sumr.
+by apply: eq_bigr => s _; rewrite IH -mulrA mulr_suml.
+Qed.
+
+Lemma at_time_ge0 n v : 0 <= at_time n v.
+Proof.
+elim: n v => [|n IH] v; first by rewrite ler0n.
+by apply: sumr_ge0 => s /p_pos/ltW p0; apply: mulr_ge0 => //; apply: IH.
+Qed.
+
+(* A step takes all that has not ended.                                                           *)
+Lemma push_total a : \sum_v push p a v = \sum_(s | ~~ ends s) a s.
+Proof.
+rewrite (exchange_big_dep predT) //= [RHS]big_mkcond; apply: eq_bigr => s _.
+rewrite -mulr_sumr; case: ifP => [es|/negbFE es]; first by rewrite (forced_law bal) ?mulr1.
+by rewrite big_pred0 ?mulr0 // => v; apply/negbTE/(forallP es).
+Qed.
+
+Lemma alive_falls n m : (n <= m)%N -> alive m <= alive n.
+Proof.
+move=> /subnK <-; elim: (m - n)%N => // i IH; apply: le_trans IH; rewrite addSn.
+rewrite /alive push_total [X in _ <= X](bigID (fun s => ends s)) /= ler_addr.
+by apply: sumr_ge0 => s _; apply: at_time_ge0.
+Qed.
+
+(* What of F is not yet visited after n steps.                                                    *)
+Lemma one_more n v : iter n (push p) F v = F o * at_time n v + iter n.+1 (push p) F v.
+Proof.
+elim: n v => [|n IH] v; first by rewrite [LHS](flow_is_visits bal) mulrC.
+rewrite /at_time /walk !iterS mulr_sumr -big_split /=; apply: eq_bigr => s _.
+by rewrite mulrA -mulrDl -iterS -IH.
+Qed.
+
+Lemma visits_until n v : F v = F o * (\sum_(i < n) at_time i v) + iter n (push p) F v.
+Proof.
+elim: n => [|n IH]; first by rewrite big_ord0 mulr0 add0r.
+by rewrite big_ord_recr /= mulrDr -addrA -iterS -one_more.
+Qed.
+
+Lemma reached_in_time v : exists n, 0 < at_time n v.
+Proof.
+have /connectP[q oq ->] := from_o v; exists (size q); elim/last_ind: q oq => [|q w IH].
+  by rewrite /at_time /= eqxx ltr01.
+rewrite rcons_path last_rcons size_rcons => /andP[/IH pos qw]; rewrite /at_time /= /push.
+rewrite (bigD1 (last o q)) //=; apply: ltr_paddr; last exact: mulr_gt0 (p_pos qw).
+apply: sumr_ge0 => s /andP[/p_pos/ltW sw _]; apply: mulr_ge0 sw; exact: at_time_ge0.
+Qed.
+
+Lemma left_ge0 n v : 0 <= iter n (push p) F v.
+Proof.
+have Fo : 0 < F o by apply: flow_is_positive.
+elim: n v => [|n IH] v; first by rewrite ltW // flow_is_positive.
+by apply: sumr_ge0 => s /p_pos/ltW p0; apply: mulr_ge0 => //; apply: IH.
+Qed.
+
+(* As what lives falls and its sum is bounded, it falls like 1 / n.                               *)
+Lemma alive_bound n : n%:R * alive n <= (\sum_v F v) / F o.
+Proof.
+have Fo : 0 < F o by apply: flow_is_positive.
+rewrite ler_pdivl_mulr // mulrC; apply: (@le_trans _ _ (F o * \sum_(i < n) alive i)).
+  have -> : n%:R * alive n = \sum_(i < n) alive n by rewrite sumr_const card_ord mulr_natl.
+  apply: (ler_wpmul2l (ltW Fo)); apply: ler_sum => i _; exact/alive_falls/ltnW.
+rewrite /alive exchange_big /= mulr_sumr; apply: ler_sum => v _.
+by rewrite [X in _ <= X](visits_until n v) ler_addl left_ge0.
+Qed.
+
+(* F is at most a multiple of the visits in the first steps, so that what is left falls as well.  *)
+Lemma left_bound : exists c, forall n v, n%:R * iter n (push p) F v <= c.
+Proof.
+pose at_ v := xchoose (reached_in_time v); pose m := (\max_v at_ v).+1.
+pose M := \sum_v F v / at_time (at_ v) v; have M0 v : 0 <= F v / at_time (at_ v) v.
+  by rewrite divr_ge0 ?at_time_ge0 // ltW // flow_is_positive.
+have F_le v : F v <= M * \sum_(i < m) at_time i v.
+  have lt_m : (at_ v < m)%N by rewrite ltnS leq_bigmax.
+  have pos : 0 < at_time (at_ v) v := xchooseP (reached_in_time v).
+  have -> : F v = F v / at_time (at_ v) v * at_time (at_ v) v by rewrite divfK // gt_eqF.
+  apply: ler_pmul => //; first exact: at_time_ge0.
+    by rewrite /M (bigD1 v) //= ler_addl sumr_ge0.
+  rewrite (bigD1 (Ordinal lt_m)) //= ler_addl sumr_ge0 // => i _; exact: at_time_ge0.
+exists (M * m%:R * ((\sum_v F v) / F o)) => n v.
+have left_le : iter n (push p) F v <= M * (m%:R * alive n).
+  apply: le_trans (iter_le n F_le v) _; rewrite iter_scaled_sum ler_wpmul2l ?sumr_ge0 //.
+  have -> : m%:R * alive n = \sum_(i < m) alive n by rewrite sumr_const card_ord mulr_natl.
+  apply: ler_sum => i _; rewrite /at_time /walk -iterD (le_trans _ (alive_falls (leq_addr i n))) //.
+  by rewrite /alive (bigD1 v) //= ler_addl sumr_ge0 // => w _; apply: at_time_ge0.
+apply: le_trans (ler_wpmul2l (ler0n _ n) left_le) _; rewrite mulrCA [n%:R * _]mulrCA mulrA.
+by apply: ler_wpmul2l (alive_bound n); rewrite mulr_ge0 ?ler0n ?sumr_ge0.
+Qed.
+
+Lemma falls_to_zero (a : nat -> K) c :
+  (forall n, 0 <= a n) -> (forall n, n%:R * a n <= c) -> tends a 0.
+Proof.
+move=> a0 ac e e0; have [m cm] := archimedean (c / e); exists m => n mn.
+have n0 : 0 < n%:R :> K.
+  have c0 : 0 <= c by have := ac 0%N; rewrite mul0r.
+  by apply: lt_le_trans (le_lt_trans (divr_ge0 c0 (ltW e0)) cm) _; rewrite ler_nat.
+rewrite subr0 ger0_norm // -(ltr_pmul2r n0) mulrC; apply: le_lt_trans (ac n) _.
+have -> : c = c / e * e by rewrite divfK // gt_eqF.
+rewrite [e * _]mulrC ltr_pmul2r //; apply: lt_le_trans cm _; by rewrite ler_nat.
+Qed.
+
+(* 2. The walk ends: its chance of going on goes to zero.  Its visits of v are F(v) / Z in the
+   limit, ...                                                                                     *)
+Theorem walk_ends : tends alive 0.
+Proof.
+apply: falls_to_zero alive_bound => n; apply: sumr_ge0 => v _; exact: at_time_ge0.
+Qed.
+
+Theorem visits_tend v : tends (fun n => \sum_(i < n) at_time i v) (F v / F o).
+Proof.
+have Fo : 0 < F o by apply: flow_is_positive.
+have [c left_c] := left_bound; move=> e e0.
+have small := falls_to_zero (fun n => left_ge0 n v) (fun n => left_c n v).
+have [|m near] := small (F o * e); first by rewrite mulr_gt0.
+exists m => n /near; rewrite subr0 ger0_norm ?left_ge0 // => lt.
+rewrite distrC {1}(visits_until n v) mulrDl [F o * _]mulrC mulfK ?gt_eqF // addrAC subrr add0r.
+rewrite ger0_norm ?divr_ge0 ?left_ge0 ?(ltW Fo) //.
+by rewrite -(ltr_pmul2r Fo) divfK ?gt_eqF // mulrC.
+Qed.
+
+(* ... so that x is where it ends with probability R(x) / Z, and its expected length, the sum of the
+   chances of being on the way at each time, is the flow of the states with children, over Z.     *)
+Theorem ends_tend x : ends x ->
+  tends (fun n => \sum_(i < n) at_time i x) (R x / \sum_(y | ends y) R y).
+Proof.
+move=> ex; rewrite -(flow_of_o bal); have -> : R x = F x; last exact: visits_tend.
+by rewrite bal ex big_pred0 ?addr0 // => v; apply/negbTE/(forallP ex).
+Qed.
+
+Lemma tends_sum (J : finType) (P : pred J) (a : J -> nat -> K) (l : J -> K) :
+  (forall j, tends (a j) (l j)) -> tends (fun n => \sum_(j | P j) a j n) (\sum_(j | P j) l j).
+Proof.
+move=> al e e0; pose d := e / (#|J|.+1)%:R; have J0 : 0 < (#|J|.+1)%:R :> K by rewrite ltr0n.
+have d0 : 0 < d by rewrite divr_gt0.
+have [m near] : exists m, forall j n, (m <= n)%N -> `|a j n - l j| < d.
+  have near_j j : exists m, forall n, (m <= n)%N -> `|a j n - l j| < d by apply: al.
+  suff [m near] : exists m, forall j n, j \in enum J -> (m <= n)%N -> `|a j n - l j| < d.
+    by exists m => j n; apply: near; rewrite mem_enum.
+  elim: (enum J) => [|j js [m near]]; first by exists 0%N.
+  have [m' near_j'] := near_j j; exists (maxn m' m) => i n; rewrite inE geq_max.
+  by case/orP=> [/eqP-> /andP[/near_j']|/near lt /andP[_ /lt]].
+exists m => n mn; rewrite -sumrB; apply: le_lt_trans (ler_norm_sum _ _ _) _.
+apply: (@le_lt_trans _ _ (\sum_(j : J) d)); last first.
+  have dE : d * (#|J|.+1)%:R = e by rewrite divfK // gt_eqF.
+  by rewrite sumr_const -dE -mulr_natr -subr_gt0 -mulrBr mulr_gt0 // subr_gt0 ltr_nat.
+rewrite big_mkcond; apply: ler_sum => j _; case: ifP => _; last exact: ltW.
+by apply/ltW/near.
+Qed.
+
+Theorem length_tends : tends (fun n => \sum_(i < n) \sum_(s | ~~ ends s) at_time i s)
+  ((\sum_(s | ~~ ends s) F s) / \sum_(y | ends y) R y).
+Proof.
+rewrite -(flow_of_o bal) mulr_suml => e e0.
+have [m near] := tends_sum (fun s => ~~ ends s) visits_tend e0.
+by exists m => n /near; rewrite exchange_big.
+Qed.
+End Walk.
 End Flows.
+
+(* 3. The flows of the states with children are at least the sum of R(x) d(x), with d the distance
+   from o, and equal iff no edge with flow is a detour.  Here p_B may be zero somewhere.          *)
+Definition distance_from (S : finType) (edge : rel S) (o : S) (d : S -> nat) := forall v,
+  (exists p, [/\ path edge o p, last o p = v & size p = d v]) /\
+  (forall p, path edge o p -> last o p = v -> (d v <= size p)%N).
+
+Section Shortest.
+Variables (S : finType) (K : realFieldType) (edge : rel S) (o : S) (pB : S -> S -> K) (R F : S -> K).
+Variable d : S -> nat.
+Hypotheses (to_o : forall s, ~~ edge s o) (d_dist : distance_from edge o d).
+Hypotheses (pB_ge0 : forall s v, edge s v -> 0 <= pB s v) (F_ge0 : forall s, 0 <= F s).
+Hypothesis pB_law : forall v, v != o -> \sum_(s | edge s v) pB s v = 1.
+Hypothesis bal : flow edge pB R F.
+Let ends := ends edge.
+
+Lemma d_o : d o = 0%N.
+Proof. by apply/eqP; rewrite -leqn0; apply: ((d_dist o).2 [::]). Qed.
+
+Lemma d_edge s v : edge s v -> (d v <= (d s).+1)%N.
+Proof.
+move=> sv; have [[p [op lp <-]] _] := d_dist s; rewrite -(size_rcons p v).
+by apply: (d_dist v).2; rewrite ?last_rcons // rcons_path op lp.
+Qed.
+
+(* The steps along an edge, each counted with its flow.                                           *)
+Let slack s v : K := pB s v * F v * ((d s).+1%:R - (d v)%:R).
+
+Lemma length_and_distance :
+  \sum_(s | ~~ ends s) F s =
+  \sum_(x | ends x) R x * (d x)%:R + \sum_s \sum_(v | edge s v) slack s v.
+Proof.
+have inner s : ~~ ends s -> F s = \sum_(v | edge s v) pB s v * F v.
+  by move=> /negbTE es; rewrite [LHS]bal -/(ends s) es add0r.
+have none s v : ends s -> edge s v = false by move/forallP/(_ v)/negbTE.
+have at_end x : ends x -> F x = R x.
+  by move=> ex; rewrite bal -/(ends x) ex big_pred0 ?addr0 // => v; apply: none.
+have into (f : S -> K) : f o = 0 ->
+    \sum_s \sum_(v | edge s v) pB s v * F v * f v = \sum_v F v * f v.
+  move=> fo; rewrite (exchange_big_dep predT) //=; apply: eq_bigr => v _.
+  have [->|vo] := eqVneq v o; first by rewrite fo mulr0 big1 // => s _; rewrite mulr0.
+  by rewrite -[F v in RHS]mul1r -(pB_law vo) !mulr_suml.
+have out (f : S -> K) :
+    \sum_s \sum_(v | edge s v) pB s v * F v * f s = \sum_(s | ~~ ends s) F s * f s.
+  rewrite [RHS]big_mkcond; apply: eq_bigr => s _; rewrite -mulr_suml; case: ifP => es.
+    by rewrite -inner.
+  by rewrite big_pred0 ?mul0r // => v; apply: none; apply: negbFE.
+have -> : \sum_s \sum_(v | edge s v) slack s v =
+    \sum_(s | ~~ ends s) F s * (d s).+1%:R - \sum_v F v * (d v)%:R.
+  rewrite -out -(into (fun v => (d v)%:R)) ?d_o // -sumrB; apply: eq_bigr => s _.
+  by rewrite -sumrB; apply: eq_bigr => v _; rewrite -mulrBr.
+have -> : \sum_(s | ~~ ends s) F s * (d s).+1%:R =
+    \sum_(s | ~~ ends s) F s + \sum_(s | ~~ ends s) F s * (d s)%:R.
+  by rewrite -big_split; apply: eq_bigr => s _; rewrite -addn1 natrD mulrDr mulr1 addrC.
+have -> : \sum_v F v * (d v)%:R =
+    \sum_(x | ends x) R x * (d x)%:R + \sum_(s | ~~ ends s) F s * (d s)%:R.
+  by rewrite (bigID ends) /=; congr (_ + _); apply: eq_bigr => x /at_end->.
+by rewrite opprD addrACA subrr addr0 addrC subrK.
+Qed.
+
+Lemma slack_ge0 s v : edge s v -> 0 <= slack s v.
+Proof.
+by move=> sv; rewrite !mulr_ge0 ?pB_ge0 // subr_ge0 ler_nat d_edge.
+Qed.
+
+Theorem length_at_least_distance :
+  \sum_(x | ends x) R x * (d x)%:R <= \sum_(s | ~~ ends s) F s.
+Proof.
+rewrite length_and_distance ler_addl sumr_ge0 // => s _; apply: sumr_ge0 => v; exact: slack_ge0.
+Qed.
+
+Theorem shortest_iff_no_detour :
+  \sum_(s | ~~ ends s) F s = \sum_(x | ends x) R x * (d x)%:R <->
+  (forall s v, edge s v -> pB s v * F v != 0 -> d v = (d s).+1).
+Proof.
+rewrite length_and_distance -[X in _ = X]addr0; split=> [/addrI/eqP|no_detour]; last first.
+  congr (_ + _); apply: big1 => s _; apply: big1 => v sv; rewrite /slack.
+  have [->|pos] := eqVneq (pB s v * F v) 0; first by rewrite mul0r.
+  by rewrite (no_detour s v sv pos) subrr mulr0.
+have outer s : 0 <= \sum_(v | edge s v) slack s v by apply: sumr_ge0 => v; apply: slack_ge0.
+rewrite psumr_eq0 // => /allP zero s v sv flows; have /eqP := zero s (mem_index_enum s).
+move/eqP; rewrite psumr_eq0 => [/allP/(_ v (mem_index_enum v))|w]; last exact: slack_ge0.
+rewrite sv /= /slack mulf_eq0 (negbTE flows) /= subr_eq0 eqr_nat.
+by move/eqP.
+Qed.
+End Shortest.
+
+(* There is such a distance.  With a positive p_B each edge has flow: the length is least iff the
+   graph has no detour.                                                                           *)
+Lemma distance_exists (S : finType) (edge : rel S) (o : S) : (forall v, connect edge o v) ->
+  exists d, distance_from edge o d.
+Proof.
+move=> from_o; pose steps v n := [exists p : n.-tuple S, path edge o p && (last o p == v)].
+have some v : exists n, steps v n.
+  have /connectP[p op lp] := from_o v; exists (size p); apply/existsP; exists (in_tuple p).
+  by rewrite op lp eqxx.
+exists (fun v => ex_minn (some v)) => v; case: ex_minnP => n /existsP[p /andP[op /eqP lp]] least.
+split=> [|q oq lq]; first by exists p; rewrite size_tuple.
+by apply: least; apply/existsP; exists (in_tuple q); rewrite oq lq eqxx.
+Qed.
