@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from pdai.experiments.minimisers import LossName, TiedLoss, minimum
+from pdai.experiments.forgetting.minimisers import LossName, TiedLoss, minimum
 from reference.dag import pointed_dag
 from reference.expressivity.aliasing import TiedPolicies
 from reference.fields.field import RATIONAL
@@ -149,7 +149,7 @@ def test_likelihood_averages_shares_and_variance_averages_their_log_odds(scope: 
 @pytest.mark.claim("aliased-forks")
 @pytest.mark.catches(
     "explores each beginning as often as its parent",
-    "pdai/experiments/minimisers.py",
+    "pdai/experiments/forgetting/minimisers.py",
     "forward.append(forward[node] / len(out))",
     "forward.append(forward[node])",
 )

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pdai.experiments.minimisers import LOSSES, LossName, TiedLoss, minimum, proved_box
-from pdai.experiments.nearest import nearest
-from pdai.experiments.price import target_of
+from pdai.experiments.forgetting.minimisers import LOSSES, LossName, TiedLoss, minimum, proved_box
+from pdai.experiments.forgetting.nearest import nearest
+from pdai.experiments.forgetting.price import target_of
 from reference.dag import PointedDAG, pointed_dag
 from reference.expressivity.aliasing import TiedPolicies
 from reference.expressivity.coarse import block_of_cell, end_of_string, tied_policies
@@ -80,7 +80,7 @@ def score(tied: TiedPolicies, target: list[Fraction], weights: Any) -> list[Frac
 @pytest.mark.claim("price-of-likelihood")
 @pytest.mark.catches(
     "leaves the target out of the flows",
-    "pdai/experiments/minimisers.py",
+    "pdai/experiments/forgetting/minimisers.py",
     "flows = self._to_classes(self._sums(np.array(self._tree.q, object)))",
     "flows = self._to_classes(self._sums(np.array(self._tree.uniform, object)))",
 )
@@ -166,7 +166,7 @@ def test_on_policy_log_z_changes_no_gradient(scope: Scope) -> None:
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.catches(
     "forgets pairs of steps in second derivatives",
-    "pdai/experiments/minimisers.py",
+    "pdai/experiments/forgetting/minimisers.py",
     "np.add.at(pairs, (tree.entry[above], tree.entry[nodes]), below[nodes])",
     "np.add.at(pairs, (tree.entry[above], tree.entry[nodes]), 0 * below[nodes])",
 )

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from pdai.experiments import minors
-from pdai.experiments.minors import cost, least_distance, paired_distance
-from pdai.experiments.nearest import nearest
+from pdai.experiments.forgetting import minors
+from pdai.experiments.forgetting.minors import cost, least_distance, paired_distance
+from pdai.experiments.forgetting.nearest import nearest
 from reference.expressivity.aliasing import TiedPolicies
 from reference.expressivity.coarse import Remembered, block_of_cell, end_of_string, tied_policies
 from reference.metrics import total_variation
@@ -33,7 +33,7 @@ def drawn(tied: TiedPolicies, rng: random.Random) -> Law:
 @pytest.mark.claim("price-of-class")
 @pytest.mark.catches(
     "pairs a letter with one in which the same beginning is ahead",
-    "pdai/experiments/minors.py",
+    "pdai/experiments/forgetting/minors.py",
     "low, high = order[:, :half], order[:, ::-1][:, :half]",
     "low, high = order[:, :half], order[:, :half]",
 )
@@ -82,13 +82,13 @@ def price(minor: Sequence[int], raising: Fraction, x: int, y: int, low: int) -> 
 @pytest.mark.control("price-of-class")
 @pytest.mark.catches(
     "divides by the smaller of a and d, so that lowering costs too much",
-    "pdai/experiments/minors.py",
+    "pdai/experiments/forgetting/minors.py",
     "gap / max(a, d), raising",
     "gap / min(a, d), raising",
 )
 @pytest.mark.catches(
     "raises the smaller of b and c by twice as much as it takes",
-    "pdai/experiments/minors.py",
+    "pdai/experiments/forgetting/minors.py",
     "rise = gap / most\n",
     "rise = 2 * gap / most\n",
 )
@@ -115,7 +115,7 @@ def test_no_cheaper_change_makes_a_minor_vanish(raising: Fraction) -> None:
 @pytest.mark.control("price-of-class")
 @pytest.mark.catches(
     "does not divide by the shares of the minors at a string, which rounding may bring above 1",
-    "pdai/experiments/minors.py",
+    "pdai/experiments/forgetting/minors.py",
     "return total / max(Fraction(1), *used.values())",
     "return total",
 )

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pdai.experiments import minors, relaxation
-from pdai.experiments.nearest import distance_of, nearest
+from pdai.experiments.forgetting import minors, relaxation
+from pdai.experiments.forgetting.nearest import distance_of, nearest
 from reference import RATIONAL, ForwardPolicy, InputError, TooLargeError, marginal, pointed_dag
 from reference.expressivity.aliasing import TiedPolicies
 from reference.expressivity.coarse import action, block_of_cell, end_of_string, tied_policies

@@ -12,13 +12,14 @@ import pytest
 
 from fast.checking.environment import check_environment
 from fast.training.compose import configure
-from pdai.experiments import EXPERIMENTS, price
+from pdai.experiments import EXPERIMENTS
 from pdai.experiments.base import MARKOVIAN
 from pdai.experiments.definitions import FOLDER, SHOWN_DIGITS, define, outwards
-from pdai.experiments.minimisers import LOSSES
-from pdai.experiments.minors import least_distance
-from pdai.experiments.price import observation, settings
-from pdai.experiments.price import price as priced
+from pdai.experiments.forgetting import price
+from pdai.experiments.forgetting.minimisers import LOSSES
+from pdai.experiments.forgetting.minors import least_distance
+from pdai.experiments.forgetting.price import observation, settings
+from pdai.experiments.forgetting.price import price as priced
 from reference import InputError, enumerate_dag, enumerate_rewards
 from reference.certificates.betting import Interval
 from reference.problems import SyntheticSequences

@@ -19,10 +19,11 @@ import pytest
 from benchmarks.harness import cell
 from examples.real_samplers import STORED as SAMPLERS
 from fast.laws.terminal_law import MAX_HISTORIES
-from pdai.experiments import EXPERIMENTS, price, tables
+from pdai.experiments import EXPERIMENTS, tables
 from pdai.experiments.base import BEST, MARKOVIAN, RESET, STRONGEST, Pair
 from pdai.experiments.definitions import SHOWN_DIGITS, outwards
 from pdai.experiments.evidence import untrained
+from pdai.experiments.forgetting import price
 from pdai.experiments.frames import Results
 from pdai.experiments.results import stored
 from pdai.experiments.tables import claimed

@@ -31,7 +31,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from fast.checking.minimise import Minimiser, Vector
-from pdai.experiments.nearest import LARGEST_LOGIT, check_law
+from pdai.experiments.forgetting.nearest import LARGEST_LOGIT, check_law
 from reference.contract.errors import InputError, TooLargeError
 from reference.expressivity.aliasing import TiedPolicies
 from reference.fields.balls import BALL, enclose, precision

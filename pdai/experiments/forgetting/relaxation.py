@@ -23,7 +23,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array, diags_array, eye_array, hstack, vstack
 from scipy.sparse.csgraph import connected_components
 
-from pdai.experiments.nearest import check_law
+from pdai.experiments.forgetting.nearest import check_law
 from reference.contract.errors import InputError, check_integer
 from reference.expressivity.aliasing import TiedPolicies
 

@@ -1,9 +1,10 @@
 """The price of forgetting: what a policy without memory loses, and to what.
 
-`python -m pdai.experiments.price all` computes, for each row of study:forgetting, the least TV of
-the class and the TV at the minimum of each loss, stores them with the results, and writes the
-tables of docs/records/forgetting.md and the picture of docs/forgetting.md. It takes about half an
-hour. With rows as arguments it computes these alone, and without any none. Imports no JAX.
+`python -m pdai.experiments.forgetting.price all` computes, for each row of study:forgetting, the
+least TV of the class and the TV at the minimum of each loss, stores them with the results, and
+writes the tables of docs/records/forgetting.md and the picture of docs/forgetting.md. It takes
+about half an hour. With rows as arguments it computes these alone, and without any none. Imports no
+JAX.
 """
 
 import contextlib
@@ -22,11 +23,11 @@ from matplotlib.figure import Figure
 
 from fast.tasks import Task
 from fast.training.compose import TrainConfig
-from pdai.experiments import minors, relaxation
 from pdai.experiments.base import MARKOVIAN
 from pdai.experiments.definitions import FOLDER, PRICES, SHOWN_DIGITS, define, outwards
-from pdai.experiments.minimisers import LOSSES, LossName, Minimum, TiedLoss, minimum
-from pdai.experiments.nearest import nearest
+from pdai.experiments.forgetting import minors, relaxation
+from pdai.experiments.forgetting.minimisers import LOSSES, LossName, Minimum, TiedLoss, minimum
+from pdai.experiments.forgetting.nearest import nearest
 from pdai.experiments.results import RESULTS, load
 from pdai.experiments.tables import markdown
 from reference.certificates.betting import Interval
@@ -180,7 +181,7 @@ def lines(path: Path = PRICES) -> list[Line]:
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise InputError(
             f"{str(path)!r} holds no prices ({error}): write it with python -m "
-            "pdai.experiments.price all"
+            "pdai.experiments.forgetting.price all"
         ) from None
     runs = load(RESULTS / "study_forgetting.json")
     priced = []
