@@ -74,3 +74,35 @@ rewrite !expr2 !big_distrlr /=; apply: ler_sum => i _; apply: ler_sum => j _.
 by rewrite -normrM ger0_norm.
 Qed.
 End Mattis.
+
+(* The law of the signs of a v without zeros whose law reflections of single coordinates keep, as for a
+   uniform direction: all d + 1 of them are equal with probability 2^-d.                          *)
+Section Signs.
+Variables (d : nat) (K : numFieldType) (P : {ffun 'I_d.+1 -> bool} -> K).
+Definition reflected (i : 'I_d.+1) (f : {ffun 'I_d.+1 -> bool}) := [ffun j => (j == i) (+) f j].
+Hypotheses (kept : forall i f, P (reflected i f) = P f) (total : \sum_f P f = 1).
+
+Lemma all_signs_alike f g : P f = P g.
+Proof.
+have flip s : uniq s -> P [ffun j => (j \in s) (+) f j] = P f.
+  elim: s => [_|i s IH /= /andP[/negbTE si /IH <-]].
+    by congr P; apply/ffunP => j; rewrite ffunE.
+  rewrite -(kept i); congr P; apply/ffunP => j; rewrite !ffunE inE.
+  by have [->|_] := eqVneq j i; rewrite ?si //; case: (f i).
+have differ : uniq [seq j <- enum 'I_d.+1 | f j != g j] by apply/filter_uniq/enum_uniq.
+rewrite -(flip _ differ).
+congr P; apply/ffunP => j; rewrite ffunE mem_filter mem_enum andbT.
+by case: (f j); case: (g j).
+Qed.
+
+Theorem one_sign : P [ffun=> true] + P [ffun=> false] = 2%:R ^- d.
+Proof.
+rewrite (all_signs_alike [ffun=> false] [ffun=> true]); set y := P _.
+have y1 : (y + y) * 2%:R ^+ d = 1.
+  rewrite -[RHS]total (eq_bigr (fun=> y)) => [|f _]; last exact: all_signs_alike.
+  rewrite sumr_const card_ffun card_bool card_ord -natrX mulr_natr -mulr2n -mulrnA.
+  by rewrite expnS.
+have two : 2%:R ^+ d != 0 :> K by rewrite expf_neq0 // pnatr_eq0.
+by apply: (mulIf two); rewrite y1 mulVf.
+Qed.
+End Signs.
