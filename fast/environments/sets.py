@@ -1,6 +1,8 @@
 """Set generation as array code."""
 
 import math
+from collections.abc import Iterable
+from itertools import chain
 from typing import NamedTuple
 
 import equinox as eqx
@@ -79,6 +81,14 @@ class SetEnvironment(AbstractPairedEnvironment[SetState]):
     def encode(self, label: Items) -> SetState:
         chosen = np.zeros(self.actions, bool)
         chosen[list(label.members)] = True
+        return SetState(chosen)  # type: ignore[arg-type]
+
+    def encode_batch(self, labels: Iterable[Items]) -> SetState:
+        """The same for many at once."""
+        members = [label.members for label in labels]
+        chosen = np.zeros((len(members), self.actions), bool)
+        rows = np.repeat(np.arange(len(members)), [len(each) for each in members])
+        chosen[rows, np.fromiter(chain.from_iterable(members), int)] = True
         return SetState(chosen)  # type: ignore[arg-type]
 
     def decode(self, state: SetState) -> Items:

@@ -26,6 +26,8 @@ from reference.contract.errors import InputError
 # depend on the size of a block, so neither size may change: the first is for samples and laws, the
 # second for estimates.
 SAMPLE_BLOCK, ESTIMATE_BLOCK = 4_096, 2_048
+# Of programs that only draw integers: there is nothing to round, and little to make fast.
+UNOPTIMISED: dict[str, Any] = {"compiler_options": {"xla_backend_optimization_level": 0}}
 
 
 class Paths(NamedTuple):
@@ -93,7 +95,8 @@ def backward_paths(
     for start in range(0, count, ESTIMATE_BLOCK):
         rows = np.minimum(np.arange(start, start + ESTIMATE_BLOCK), count - 1)
         part = jax.tree.map(lambda leaf, rows=rows: np.asarray(leaf)[rows], final)
-        block = _backward(policy, environment, part, np.int64(seed), np.int64(start))
+        draws = _uniforms(environment, np.int64(seed), np.int64(start), ESTIMATE_BLOCK)
+        block = _backward(policy, environment, part, draws)
         blocks.append(_cut(block, count - start))
     return _joined(blocks)
 
@@ -221,7 +224,11 @@ def _blocks(
     policy: AnyPolicy, environment: AbstractEnvironment[Any], count: int, seed: int, size: int
 ) -> Iterator[Paths]:
     for start in range(0, count, size):
-        block = _forward(policy, environment, np.int64(seed), np.int64(start), size)
+        numbers = np.int64(seed), np.int64(start), size
+        if isinstance(policy, Policy):
+            block = _drawn(policy, environment, _uniforms(environment, *numbers))
+        else:
+            block = _forward(policy, environment, *numbers)
         yield _cut(block, count - start)
 
 
@@ -234,12 +241,21 @@ def _forward(
 
 
 @eqx.filter_jit
-def _backward(
-    policy: Policy, environment: AbstractEnvironment[Any], final: Any, seed: Any, start: Any
-) -> Any:
-    key = jax.random.fold_in(jax.random.key(seed), start)
-    draws = uniforms(key, environment, ESTIMATE_BLOCK)
+def _drawn(policy: Policy, environment: AbstractEnvironment[Any], draws: Any) -> Any:
+    drawn, _ = sample_trajectories(policy, environment, draws)
+    return _along(policy, environment, drawn)
+
+
+@eqx.filter_jit
+def _backward(policy: Policy, environment: AbstractEnvironment[Any], final: Any, draws: Any) -> Any:
     return _along(policy, environment, sample_backward(policy, environment, final, draws))
+
+
+@eqx.filter_jit(**UNOPTIMISED)
+def _uniforms(environment: AbstractEnvironment[Any], seed: Any, start: Any, batch: int) -> Any:
+    """The draws of a block, by a program of their own, as each of the others would compile them."""
+    key = jax.random.fold_in(jax.random.key(seed), start)
+    return uniforms(key, environment, batch)
 
 
 @eqx.filter_jit

@@ -1,5 +1,6 @@
 """Samplers measured by samples alone, where states cannot be enumerated."""
 
+import math
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from fast.environments import AbstractEnvironment
 from fast.laws.enumeration import Floats
-from fast.laws.paths import Paths, backward_paths, forward_paths
+from fast.laws.paths import UNOPTIMISED, Paths, backward_paths, forward_paths
 from fast.measure.report import (
     FCS_BATCHES,
     FCS_SIZE,
@@ -27,8 +28,9 @@ from reference.problems.base import is_ours
 
 # The most backward trajectories per state at the end of a run. Their number is doubled until FCS
 # falls by less than this share of itself from half of them to all; below eight, by a tenth of that,
-# as so few show their own error badly.
-BACKWARD, ENOUGH = 64, 0.1
+# as so few show their own error badly. A short run has no more, beyond eight, than makes some twice
+# the trajectories that it trained on: else measuring takes longer than training.
+BACKWARD, FEW, ENOUGH = 64, 8, 0.1
 # Trajectories each way, at the end of a run; the standard error of TV is then below 0.004. A curve
 # has fewer, as TV is estimated at every evaluation.
 SAMPLES, CURVE_SAMPLES = 16_384, 4_096
@@ -62,6 +64,7 @@ class _Samples:
         closed_form: ClosedForm[Hashable] | None,
         seed: int,
         samples: int,
+        trained: float,
         policies: Sequence[Policy],
     ):
         self.count = min(max(samples, 2), SAMPLES)
@@ -77,7 +80,10 @@ class _Samples:
             self.exact = exact_terminals(environment, closed_form, self.count, seed)
             self.log_z = closed_form.log_z().value
         self.log_rewards = self._log_rewards(self.final)
-        self.backward = max(2, BACKWARD * self.count // SAMPLES)
+        most = BACKWARD * self.count // SAMPLES
+        while most > FEW and most * len(self.log_rewards) > 4 * trained:
+            most //= 2
+        self.backward = max(2, most)
         self.laws: list[Floats] = []
         self.biases: list[float] = []
         self.drawn: list[int] = []
@@ -123,6 +129,7 @@ def estimated_report(
     closed_form: ClosedForm[Hashable] | None,
     seed: int,
     samples: int,
+    trained: float = math.inf,
 ) -> tuple[Report, Floats, Floats]:
     """Measures samplers by samples alone; also `p_T` and `R` of the FCS states, normalised.
 
@@ -136,8 +143,9 @@ def estimated_report(
         closed_form: the exact Z of the problem, where it has one.
         seed: the seed of every draw.
         samples: trajectories to draw forwards; at most 16,384 are used each way.
+        trained: trajectories that each sampler was trained on; after few, FCS is of fewer.
     """
-    on = _Samples(environment, closed_form, seed, samples, policies)
+    on = _Samples(environment, closed_form, seed, samples, trained, policies)
     uniform = uniform_policy(policies[0])
     learned, untrained = figures_of_all(on.measured, policies, uniform, learned_log_z, seed)
     law, target = np.stack(on.laws[: len(policies)]), scaled(on.log_rewards)
@@ -252,7 +260,7 @@ def estimated_fcs(
         whole, log_p = fcs(np.stack(ratios))
         half = fcs(np.stack(ratios[: count // 2]))[0] if count > 1 else whole
         fall = half.mean - whole.mean
-        share = ENOUGH if count >= 8 else ENOUGH / 10
+        share = ENOUGH if count >= FEW else ENOUGH / 10
         if count == most or abs(fall) < share * whole.mean:
             return whole, fall, log_p, count
         count = min(2 * count, most)
@@ -311,7 +319,7 @@ def _flat(states: Any) -> Any:
     return np.concatenate([leaf.reshape(len(leaf), -1) for leaf in jax.tree.leaves(states)], axis=1)
 
 
-@eqx.filter_jit
+@eqx.filter_jit(**UNOPTIMISED)
 def _uniform(environment: AbstractEnvironment[Any], seed: Any, count: int) -> Any:
     keys = jax.random.split(jax.random.key(seed), count)
     return jax.vmap(environment.random_terminal)(keys)

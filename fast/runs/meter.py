@@ -34,6 +34,7 @@ class Meter:
     def __init__(self, setup: Setup):
         self._setup, config = setup, setup.config
         self._run, self._loss, self._dynamics = config.run, config.loss, config.dynamics
+        self._trained = config.optimiser.steps * config.sampling.batch
         self._target = None if setup.enumeration is None else target_law(setup.enumeration)
         self._exact = None
         if setup.closed_form is not None:
@@ -70,7 +71,13 @@ class Meter:
         log_z = [float(x) for x in learned_log_z if x is not None] or None
         if enumeration is None or self._target is None:
             report, learned, target = estimated_report(
-                policies, log_z, environment, setup.closed_form, run.seed, run.law_samples
+                policies,
+                log_z,
+                environment,
+                setup.closed_form,
+                run.seed,
+                run.law_samples,
+                self._trained,
             )
         else:
             laws = [

@@ -285,6 +285,11 @@ def test_a_report_without_enumeration_has_the_figures_of_all_trajectories(
     assert half.method == "2,000 trajectories each way"
     assert (report.drawn, half.drawn) == (4_000, 2_000)
     assert half.notes[0].startswith("FCS: p_T from 32 backward trajectories a state")
+    # After few trajectories of training, a quarter as many of 128 states each, and eight at least.
+    for trained, paths in ((512, 16), (0, 8)):
+        arguments = ([exact.policy], None, environment, form, SEED, count, trained)
+        short, _, _ = estimated_report(*arguments)
+        assert short.notes[0].startswith(f"FCS: p_T from {paths} backward trajectories a state")
     # Control: the two policies have different figures.
     first, second = report.learned[0].tv, report.uniform.tv
     assert abs(first.mean - second.mean) > ERRORS * first.standard_error
