@@ -115,6 +115,8 @@ def _stated(
             f"theorem is {shown(str(path))}, but certify writes none for {KINDS[judge.__name__]}: "
             "leave it out"
         )
+    if Path(options.get("certificate", "")) == path:
+        raise InputError(f"theorem and certificate are both {shown(str(path))}: name two files")
     with TemporaryDirectory() as folder:
         file = options.setdefault("certificate", Path(folder) / "table")
         certificate = judge(sampler, **options)
@@ -122,9 +124,9 @@ def _stated(
             claim = write_theorem(path, file, closed=certificate.kind == FLOAT_INPUT).claim
         else:
             claim = write_drawn_theorem(path, file).claim
-    named = [note.replace(f"{file}: ", f"{path}: ") for note in certificate.notes]
+    notes = [n.replace(f"{folder}/table: ", f"the table of {path}: ") for n in certificate.notes]
     note = f"{path}: a theorem: {claim}; Coq's kernel checks it: pdai theorem {path}"
-    return replace(certificate, notes=[*named, note])
+    return replace(certificate, notes=[*notes, note])
 
 
 def _counted(what: Any) -> Any:

@@ -38,7 +38,7 @@ Definition gap (a : arithmetic) (x : number) (S r : Z) : number :=
   match a with
   | Exact => (Z.abs (p * S - r * q), q)
   | Rounded scale =>
-      let lo := p * S - r * scale in let hi := q * S - r * scale in
+      let lo := p * S - scale * r in let hi := lo + (q - p) * S in
       (if 0 <=? lo then lo else if hi <=? 0 then Z.abs hi else 0,
        if Z.abs lo <=? Z.abs hi then Z.abs hi else Z.abs lo)
   end.

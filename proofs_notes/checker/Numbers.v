@@ -161,8 +161,9 @@ intros Hs HS. destruct x as [l h]. destruct a as [|s]; cbn [sensible] in Hs.
     unfold Zminus. rewrite inject_Z_plus, inject_Z_opp, !inject_Z_mult. field. apply inject_nz; lia.
   + rewrite (Qabs_pos (inject_Z h)) by now apply Qlt_le_weak. reflexivity.
 - rewrite !contains_rounded by assumption. cbn [gap fst snd]. intros [L U].
+  replace (l * S - s * r + (h - l) * S) with (h * S - s * r) by ring.
   assert (PS := inject_pos _ HS). assert (Ps := inject_pos _ Hs).
-  set (lo := l * S - r * s). set (hi := h * S - r * s).
+  set (lo := l * S - s * r). set (hi := h * S - s * r).
   set (y := ((q * inject_Z S - inject_Z r) * inject_Z s)%Q).
   assert (Ey : (Qabs (q * inject_Z S - inject_Z r) * inject_Z s == Qabs y)%Q).
   { unfold y. rewrite Qabs_Qmult, (Qabs_pos (inject_Z s)) by now apply Qlt_le_weak. reflexivity. }

@@ -6,7 +6,7 @@
    passes u v is the mean number of times that it takes the step, flow c that of class c.         *)
 From mathcomp Require Import all_ssreflect all_algebra.
 From mathcomp.analysis Require Import reals sequences exp nsatz_realtype.
-From Pdai Require Import Dag Policies.
+From Pdai Require Import Dag Policies Residuals.
 From PdaiReals Require Import Logs Divergence.
 Set Implicit Arguments.
 Unset Strict Implicit.
@@ -333,3 +333,71 @@ by rewrite gt_eqF ?block_gt0.
 Qed.
 End Law.
 End Tied.
+
+(* The two counterexamples of price-of-likelihood, in numbers.                                    *)
+Section Examples.
+Variable R : realType.
+
+(* The likelihood of a row (t, 1 - t) of two states, where of twenty steps of the target 1 and 4 are
+   taken at one state, and 9 and 6 at the other: 1/2 is the average by visits, 2/5 the plain one.  *)
+Definition of_two_rows (t : R) : R :=
+  ((ln t + ln (1 - t) *+ 4) + (ln t *+ 9 + ln (1 - t) *+ 6)) / 20%:R.
+
+Theorem plain_average_is_less_likely : of_two_rows (2%:R / 5%:R) < of_two_rows (1 / 2%:R).
+Proof.
+have mean (t : R) : 0 < t -> 0 < 1 - t -> of_two_rows t = ln (t * (1 - t)) *+ 10 / 20%:R.
+  by move=> t0 s0; rewrite lnM ?posrE // mulrnDl /of_two_rows addrACA -mulrS -mulrnDr.
+have five : 1 - 2%:R / 5%:R = 3%:R / 5%:R :> R.
+  by apply: (@mulIf _ 5%:R); rewrite ?pnatr_eq0 // mulrBl mul1r !divfK ?pnatr_eq0 // -natrB.
+have half : 1 - 1 / 2%:R = 1 / 2%:R :> R by rewrite {1}[1](splitr 1) addrK.
+rewrite !mean ?five ?half ?divr_gt0 ?ltr01 ?ltr0n // ltr_pmul2r ?invr_gt0 ?ltr0n // ltr_pmuln2r //.
+rewrite ltr_ln ?posrE ?mulr_gt0 ?invr_gt0 ?ltr01 ?ltr0n // !mulf_div mul1r -!natrM.
+by rewrite ltr_pdivr_mulr ?ltr0n // mulrAC ltr_pdivl_mulr ?ltr0n // mul1r -!natrM ltr_nat.
+Qed.
+
+(* Two equal bits, where a policy of the class has one law for both places: the averages are 1/2,
+   and the root of 1/2 is nearer.                                                                 *)
+Definition bits (p : R) (b : bool * bool) : R :=
+  (if b.1 then 1 - p else p) * (if b.2 then 1 - p else p).
+Definition equal_bits (b : bool * bool) : R := if b.1 == b.2 then 1 / 2%:R else 0.
+
+Lemma tv_bits p : 0 <= p -> p <= 1 -> p * p <= 1 / 2%:R -> (1 - p) * (1 - p) <= 1 / 2%:R ->
+  tv (bits p) equal_bits = p * (1 - p) *+ 2.
+Proof.
+move=> p0; rewrite -subr_ge0; have : p + (1 - p) = 1 by rewrite addrC subrK.
+rewrite /tv; have -> : \sum_b `|bits p b - equal_bits b| =
+    \sum_a \sum_b `|bits p (a, b) - equal_bits (a, b)| by rewrite pair_bigA; apply: eq_bigr => -[].
+rewrite !big_bool /bits /equal_bits /=; move: (1 - p) => q one q0 pp qq.
+rewrite !subr0 [q * p]mulrC [`|p * q|]ger0_norm ?mulr_ge0 //.
+rewrite [`|p * p - _|]ler0_norm ?[`|q * q - _|]ler0_norm ?subr_le0 // !opprB.
+have half : 1 / 2%:R + 1 / 2%:R = 1 :> R by rewrite -splitr.
+apply: (@mulIf _ 2%:R); rewrite ?pnatr_eq0 // divfK ?pnatr_eq0 // mulr_natr !mulr2n.
+by move: (1 / 2%:R) half one; clear => h half one; nsatz.
+Qed.
+
+Theorem likelihood_is_not_nearest :
+  tv (bits (1 / 2%:R)) equal_bits = 1 / 2%:R /\
+  tv (bits (Num.sqrt (1 / 2%:R))) equal_bits = Num.sqrt (1 / 2%:R) *+ 2 - 1 /\
+  Num.sqrt (1 / 2%:R) *+ 2 - 1 < 1 / 2%:R :> R.
+Proof.
+set h := 1 / 2%:R; have half : h + h = 1 by rewrite -splitr.
+have h_gt0 : 0 < h by rewrite /h mul1r invr_gt0 ltr0n.
+have h0 := ltW h_gt0.
+have h1 : h <= 1 by rewrite -half ler_addl.
+split.
+  have sub : 1 - h = h by rewrite -half addrK.
+  by rewrite tv_bits ?sub ?ler_pimull // -mulrnAl mulr2n half mul1r.
+pose s := Num.sqrt h; rewrite -/s; have ss : s * s = h by rewrite -expr2 sqr_sqrtr.
+have s0 : 0 <= s by apply: sqrtr_ge0.
+have s1 : s <= 1 by rewrite -sqrtr1 ler_wsqrtr.
+have hs : h <= s by rewrite -ss ler_pimull.
+have below : 1 - s <= s by rewrite ler_subl_addr -half ler_add.
+have above : 0 <= 1 - s by rewrite subr_ge0.
+split.
+  rewrite tv_bits ?ss //; last by rewrite -/h -ss ler_pmul.
+  by rewrite mulrBr mulr1 ss mulrnBl [h *+ 2]mulr2n half.
+rewrite ltr_subl_addr -(@ltr_pexpn2r _ 2) ?nnegrE ?mulrn_wge0 ?addr_ge0 ?ler01 //.
+rewrite exprMn_n expr2 ss sqrrD mulr1 expr1n [h *+ 2]mulr2n half -addrA.
+by rewrite -[(2 ^ 2)%N]/(2 + 2)%N mulrnDr mulr2n half ltr_addr exprn_gt0.
+Qed.
+End Examples.

@@ -164,7 +164,7 @@ def _check_writable(label: str, parts: object) -> None:
     if not LABEL.fullmatch(label):
         raise InputError(
             f"certificate: the label {label[:60]!r} must be 1 to {MAX_LABEL:,} printable ASCII "
-            "characters: shorten it"
+            "characters: shorten it, or give its state another __repr__"
         )
     if max(number.bit_length() for number in _integers(parts)) > _MAX_BITS:
         raise InputError(

@@ -23,7 +23,7 @@ MODULES = ("Spec", "Trie", "Check", "Numbers", "Sound", "Stated")
 _BLOCK = 64
 # A bound has so many decimals, and masses are multiples of 1 / SCALE.
 _DECIMALS = 12
-_SCALE = 10**20
+_SCALE = 2**60
 # Bits of the scale, and bits times edges, up to which no mass is rounded, and TV is one fraction.
 _MOST_BITS = 2_000
 _MOST_WORK = 20_000_000

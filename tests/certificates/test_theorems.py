@@ -83,6 +83,7 @@ def test_a_wrong_sampler_is_at_three_twentieths(path: Path) -> None:
     made = pdai.certify(ROWS.__getitem__, Paths, theorem=path)
     assert made.tv == Fraction(3, 20)
     assert "a total variation of exactly 3/20; Coq's kernel checks it: " in made.notes[-1]
+    assert made.notes[0].startswith(f"the table of {path}: ")
     text = path.read_text()
     assert "has a total variation of exactly 3/20\n" in text
     assert "All numbers were given as fractions" in text
@@ -141,6 +142,15 @@ def test_a_solved_and_a_trained_sampler_of_six_letters(tmp_path: Path, path: Pat
     assert made.tv > 0.01
     assert len(set(labels := re.findall(r'inner "(\S+)"', path.read_text()))) < len(labels)
     proved(path)
+
+
+@needs_coq
+@pytest.mark.long
+def test_the_solved_sampler_of_six6(tmp_path: Path, path: Path) -> None:
+    """It takes the kernel 90 seconds of a processor, and 2.6 GB."""
+    made = pdai.certify(pdai.solve("six6", out=tmp_path / "run"), theorem=path)
+    assert 0 < made.tv < 1e-12
+    assert proved(path).statement.endswith("0.000000000000 <= TV table p_T <= 0.000000000001.")
 
 
 @needs_coq
@@ -253,6 +263,8 @@ def test_what_no_theorem_can_be_written_of(
     one = SimpleNamespace(log_prob=lambda x: math.log(0.5))
     call = partial(pdai.certify, one, law={"x": 1, "y": 4}, theorem="x.v")
     refused("theorem is 'x.v', but certify writes none for an object that draws", call)
+    call = partial(pdai.certify, ROWS.__getitem__, Paths, theorem="x.v", certificate=Path("x.v"))
+    refused("theorem and certificate are both 'x.v': name two files", call)
     call = partial(pdai.certify, ROWS.__getitem__, Paths, theorem="no/x.v")
     refused("cannot be written, as its folder does not exist", call)
 

@@ -53,8 +53,8 @@ let gap a x s r =
   (match a with
    | Exact -> ((Z.abs (Z.sub (Z.mul p s) (Z.mul r q))), q)
    | Rounded scale ->
-     let lo = Z.sub (Z.mul p s) (Z.mul r scale) in
-     let hi = Z.sub (Z.mul q s) (Z.mul r scale) in
+     let lo = Z.sub (Z.mul p s) (Z.mul scale r) in
+     let hi = Z.add lo (Z.mul (Z.sub q p) s) in
      ((if Z.leq Z.zero lo
        then lo
        else if Z.leq hi Z.zero then Z.abs hi else Z.zero),
