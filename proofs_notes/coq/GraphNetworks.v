@@ -1,10 +1,10 @@
 (* Graph networks as policies on graphs that grow by edges, with and without path features
-   (prop:temporal_gnns, fig:graphssgb).
+   (prop:temporal_gnns, fig:graphssgb, symmetry-ties-terminals).
 
    A network is the ideal of one: any functions of the node and of the multiset of its neighbours,
    any number of rounds, and any symmetric positive score of two nodes for the edge between them. *)
 From mathcomp Require Import all_ssreflect all_algebra.
-From Pdai Require Import Versions Dag Policies Normalisation Flow Listed Lines.
+From Pdai Require Import Versions Dag Policies Normalisation Flow Listed Symmetry Lines.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -50,7 +50,8 @@ Definition pair_score X (N : network K X) (A : rel V) (x : V -> X) (e : V * V) :
 Variable S : state_graph V.
 Implicit Types (s t : S) (p : seq S) (x : V -> K).
 
-Definition normalised (w : S -> K) (s t : S) : K := w t / \sum_(u | edge s u) w u.
+Definition normalised (w : S -> K) (s t : S) : K :=
+  if edge s t then w t / \sum_(u | edge s u) w u else 0.
 
 (* Without path features the network sees X at the nodes of the state ...                         *)
 Definition markovian F (x : V -> F) (N : network K F) s t : K :=
@@ -101,13 +102,15 @@ Qed.
 Lemma normalised_sum w s : ~~ terminal s -> (forall t, 0 < w t) ->
   \sum_(t | edge s t) normalised w s t = 1.
 Proof.
-move=> /forallPn[t]; rewrite negbK => st w0; rewrite -mulr_suml divff // gt_eqF //.
+move=> /forallPn[t]; rewrite negbK => st w0.
+under eq_bigr => u su do rewrite /normalised su.
+rewrite -mulr_suml divff // gt_eqF //.
 by rewrite (bigD1 t) //= ltr_paddr // sumr_ge0 // => u _; apply: ltW.
 Qed.
 
 Lemma normalised_pos w s t : edge s t -> (forall u, 0 < w u) -> 0 < normalised w s t.
 Proof.
-move=> st w0; rewrite divr_gt0 // (bigD1 t) //= ltr_paddr // sumr_ge0 // => u _.
+move=> st w0; rewrite /normalised st divr_gt0 // (bigD1 t) //= ltr_paddr // sumr_ge0 // => u _.
 exact: ltW.
 Qed.
 
@@ -117,16 +120,20 @@ Proof.
 apply: history_sums_to_one => p sp np; apply: normalised_sum np _ => t; exact: score_pos.
 Qed.
 
+Lemma weight_pos F (x : V -> F) alpha (N : network K (F * K)) h p : path edge (last src h) p ->
+  0 < history_weight (path_dependent x alpha N) h p.
+Proof.
+elim: p h => [|t p IH] h /=; first by rewrite ltr01.
+case/andP=> ht tp; rewrite mulr_gt0 ?IH ?last_rcons //.
+by apply: normalised_pos ht _ => u; apply: score_pos.
+Qed.
+
 Lemma law_pos F (x : V -> F) alpha (N : network K (F * K)) z : 0 < law (path_dependent x alpha N) z.
 Proof.
-have pos p h : path edge (last src h) p -> 0 < history_weight (path_dependent x alpha N) h p.
-  elim: p h => [|t p IH] h /=; first by rewrite ltr01.
-  case/andP=> ht tp; rewrite mulr_gt0 ?IH ?last_rcons //.
-  by apply: normalised_pos ht _ => u; apply: score_pos.
 have [p sp] := reached z; rewrite /law (big_rem p) ?mem_trajs //= ltr_paddr //.
   rewrite big_seq sumr_ge0 // => q /mem_rem; rewrite mem_trajs => /andP[sq _].
-  exact/ltW/(pos q [::]).
-by case/andP: sp => sp _; apply: (pos p [::]).
+  exact/ltW/(@weight_pos _ _ _ _ [::]).
+by case/andP: sp => sp _; apply: (@weight_pos _ _ _ _ [::]).
 Qed.
 
 Lemma law_last (pF : seq S -> S -> K) z : z != src ->
@@ -136,7 +143,7 @@ move=> zs; rewrite /law sum_trajs_last //; apply: eq_bigr => s _; apply: eq_bigr
 by rewrite history_weight_rcons.
 Qed.
 
-(* With positive gates m(v) is zero where v has gained no edge since the start, else positive.      *)
+(* With positive gates m(v) is zero where v has gained no edge since the start, else positive.     *)
 Lemma feature_sign alpha p v : (forall s, 0 < alpha s) -> path edge src p ->
   [/\ (degree src v <= degree (last src p) v)%N, 0 <= feature alpha p v
     & (feature alpha p v == 0) = (degree (last src p) v == degree src v)].
@@ -166,77 +173,164 @@ by rewrite !same !deg (IH v w).
 Qed.
 End Networks.
 
+(* Renaming: h permutes the states as g permutes the nodes, and neither the features of nodes nor
+   the gate read names.  Then a network with path features is equivariant, however deep.          *)
+Section Renaming.
+Variables (V : finType) (K : realFieldType) (S : state_graph V) (h : S -> S) (g : V -> V).
+Variables (F : Type) (x : V -> F) (alpha : S -> K).
+Hypotheses (h_bij : bijective h) (h_edge : forall s t, edge (h s) (h t) = edge s t).
+Hypotheses (g_bij : bijective g) (h_g : forall s v w, shape (h s) (g v) (g w) = shape s v w).
+Hypotheses (x_g : forall v, x (g v) = x v) (alpha_h : forall s, alpha (h s) = alpha s).
+
+Lemma renamed_nodes (P Q : pred V) : (forall v, Q (g v) = P v) ->
+  perm_eq [seq v <- enum V | Q v] (map g [seq v <- enum V | P v]).
+Proof.
+have [f fg gf] := g_bij => QP; apply: uniq_perm => [||v]; first exact/filter_uniq/enum_uniq.
+  by rewrite (map_inj_uniq (can_inj fg)); apply/filter_uniq/enum_uniq.
+rewrite mem_filter mem_enum andbT; apply/idP/mapP => [Qv|[w]].
+  by exists (f v); rewrite ?gf // mem_filter mem_enum -QP gf Qv.
+by rewrite mem_filter => /andP[Pw _] ->; rewrite QP.
+Qed.
+
+Lemma renamed_state X (N : network K X) (A B : rel V) (y z : V -> X) :
+  (forall v w, B (g v) (g w) = A v w) -> (forall v, z (g v) = y v) ->
+  forall l v, node_state N B z l (g v) = node_state N A y l v.
+Proof.
+move=> BA zy; elim=> [|l IH] v /=; first by rewrite zy.
+rewrite IH; apply: layer_perm.
+have -> : [seq node_state N A y l w | w <- enum V & A v w] =
+    [seq node_state N B z l w | w <- map g [seq w <- enum V | A v w]].
+  by rewrite -map_comp; apply: eq_map => w; rewrite /= IH.
+by apply: perm_map; apply: renamed_nodes => w; apply: BA.
+Qed.
+
+Lemma renamed_degree s v : degree (h s) (g v) = degree s v.
+Proof. by rewrite /degree (perm_size (renamed_nodes (h_g s v))) size_map. Qed.
+
+Lemma renamed_feature p v : feature alpha (map h p) (g v) = feature alpha p v.
+Proof.
+rewrite /feature -[in LHS](symmetry_source h_bij h_edge).
+by elim: p src => //= t p IH s; rewrite IH alpha_h !renamed_degree.
+Qed.
+
+Lemma renamed_pair s t : edge s t ->
+  added (h s) (h t) = (g (added s t).1, g (added s t).2) \/
+  added (h s) (h t) = (g (added s t).2, g (added s t).1).
+Proof.
+move=> st; have hst : edge (h s) (h t) by rewrite h_edge.
+have: shape (h t) (g (added s t).1) (g (added s t).2).
+  by rewrite h_g (shape_added _ _ st) -surjective_pairing eqxx orbT.
+rewrite (shape_added _ _ hst) h_g (negbTE (shape_new st)) /=.
+by case/orP=> /eqP <-; [left|right].
+Qed.
+
+Theorem networks_are_equivariant (N : network K (F * K)) :
+  equivariant h (path_dependent x alpha N).
+Proof.
+move=> p t; have lastE : last src (map h p) = h (last src p).
+  by rewrite -[in LHS](symmetry_source h_bij h_edge) last_map.
+rewrite /path_dependent lastE; set s := last src p.
+pose y v := (x v, feature alpha (map h p) v); pose z v := (x v, feature alpha p v).
+rewrite -/y -/z.
+have zy v : y (g v) = z v by rewrite /y /z x_g renamed_feature.
+have pairs u : edge s u -> pair_score N (shape (h s)) y (added (h s) (h u)) =
+    pair_score N (shape s) z (added s u).
+  move=> su; rewrite /pair_score; case: (renamed_pair su) => -> /=;
+    rewrite !(renamed_state N (h_g s) zy) //; exact: score_sym.
+rewrite /normalised h_edge; case: ifP => // st; rewrite pairs //; congr (_ / _).
+rewrite (reindex h) /=; last exact: onW_bij.
+by apply: eq_big => u; rewrite h_edge // => su; rewrite pairs.
+Qed.
+
+Theorem networks_tie (N : network K (F * K)) z :
+  law (path_dependent x alpha N) (h z) = law (path_dependent x alpha N) z.
+Proof.
+have same p hist : Symmetry.history_weight (path_dependent x alpha N) hist p =
+    history_weight (path_dependent x alpha N) hist p.
+  by elim: p hist => //= t p IH hist; rewrite IH.
+have := symmetry_ties h_bij h_edge z (networks_are_equivariant N); rewrite /history_marginal.
+by rewrite (eq_bigr _ (fun p _ => same p [::])) [RHS](eq_bigr _ (fun p _ => same p [::])).
+Qed.
+End Renaming.
+
+(* State graphs that are listed: graph G s, by its edges, on the nodes 0, ..., k at state s.       *)
+Definition joined (es : edges) v w : bool := ((v, w) \in es) || ((w, v) \in es).
+Lemma each_below n (P : pred nat) : all P (iota 0 n) -> forall i : 'I_n, P i.
+Proof. by move=> /allP all_P i; apply: all_P; rewrite mem_iota ltn_ord. Qed.
+
+Section ListedGraphs.
+Variables (n k : nat) (es : edges) (ok : listed n es) (pt : one_source n es) (G : nat -> edges).
+Let D := listed_pointed ok pt.
+Definition new_edge s t : nat * nat :=
+  nth (0, 0)%N (G t) (find (fun e => e \notin G s) (G t)).
+Definition pairs_of_nodes (P : nat -> nat -> bool) : bool :=
+  all (fun v => all (P v) (iota 0 k.+1)) (iota 0 k.+1).
+Definition grows (e : nat * nat) : bool := let: (a, b) := new_edge e.1 e.2 in
+  [&& (a < k.+1)%N, (b < k.+1)%N, ~~ joined (G e.1) a b & pairs_of_nodes (fun v w =>
+    joined (G e.2) v w == [|| joined (G e.1) v w, (v, w) == (a, b) | (w, v) == (a, b)])].
+Definition graphs_ok : bool := [&& all (fun s => all (fun v => ~~ joined (G s) v v) (iota 0 k.+1))
+    (iota 0 n.+1),
+  all (fun s => all (fun t => (s == t) || ~~ pairs_of_nodes (fun v w =>
+    joined (G s) v w == joined (G t) v w)) (iota 0 n.+1)) (iota 0 n.+1) & all grows es].
+Hypothesis good : graphs_ok.
+
+Definition listed_shape (s : D) : rel 'I_k.+1 := fun v w => joined (G s) v w.
+Definition listed_pair (s t : D) : 'I_k.+1 * 'I_k.+1 :=
+  (inord (new_edge s t).1, inord (new_edge s t).2).
+
+Lemma listed_grows (s t : D) : edge s t -> grows (val s, val t).
+Proof. by case/and3P: good => _ _ /allP grow st; apply: grow. Qed.
+
+Lemma listed_sym s : symmetric (listed_shape s).
+Proof. by move=> v w; rewrite /listed_shape /joined orbC. Qed.
+
+Lemma listed_irr s : irreflexive (listed_shape s).
+Proof.
+by move=> v; apply/negbTE; case/and3P: good => /each_below/(_ s)/each_below/(_ v).
+Qed.
+
+Lemma listed_inj (s t : D) : listed_shape s =2 listed_shape t -> s = t.
+Proof.
+move=> same; apply/val_inj/eqP; case/and3P: good => _ /each_below/(_ s)/each_below/(_ t) + _.
+case/orP=> // /negP[]; apply/allP => v; rewrite mem_iota => vk.
+apply/allP => w; rewrite mem_iota => wk.
+by apply/eqP; apply: (same (Ordinal (vk : (v < k.+1)%N)) (Ordinal (wk : (w < k.+1)%N))).
+Qed.
+
+Lemma listed_new (s t : D) : edge s t -> ~~ listed_shape s (listed_pair s t).1 (listed_pair s t).2.
+Proof.
+move/listed_grows; rewrite /grows /listed_shape /listed_pair /=.
+by case: (new_edge s t) => a b /and4P[ak bk new _]; rewrite !inordK.
+Qed.
+
+Lemma listed_added (s t : D) (v w : 'I_k.+1) : edge s t -> listed_shape t v w =
+  [|| listed_shape s v w, (v, w) == listed_pair s t | (w, v) == listed_pair s t].
+Proof.
+move/listed_grows; rewrite /grows /listed_shape /listed_pair /=.
+case: (new_edge s t) => a b /and4P[ak bk _ /each_below/(_ v)/each_below/(_ w)/eqP->].
+by rewrite !xpair_eqE -!val_eqE /= !inordK.
+Qed.
+
+Definition listed_states : state_graph (finite 'I_k.+1) :=
+  StateGraph listed_sym listed_irr listed_inj listed_new listed_added.
+
+Lemma listed_degree (s : listed_states) (v : 'I_k.+1) :
+  degree s v = count (joined (G s) v) (iota 0 k.+1).
+Proof. by rewrite -(val_enum_ord k.+1) [RHS]count_map /degree size_filter. Qed.
+End ListedGraphs.
+
 (* The state graph of the figure, on six nodes: the start 01 12 45, then 05, then 23 and 34 in
    either order, which makes the cycle; then q_1 adds 02, or q_2 adds 03.                         *)
 Definition cycle_edges : edges := [:: (0, 1); (1, 2); (1, 3); (2, 4); (3, 4); (4, 5); (4, 6)]%N.
 Lemma cycle_listed : listed 6 cycle_edges. Proof. by []. Qed.
 Lemma cycle_one_source : one_source 6 cycle_edges. Proof. by []. Qed.
-Definition cycle_dag : pointedDAG := listed_pointed cycle_listed cycle_one_source.
-
 Definition cycle_graph (s : nat) : edges :=
   [:: (0, 1); (1, 2); (4, 5)]%N ++ [seq e.2 | e <- [:: ([:: 1; 2; 3; 4; 5; 6], (0, 5));
     ([:: 2; 4; 5; 6], (2, 3)); ([:: 3; 4; 5; 6], (3, 4)); ([:: 5], (0, 2)); ([:: 6], (0, 3))]
     & s \in e.1]%N.
-Definition joined (es : edges) v w : bool := ((v, w) \in es) || ((w, v) \in es).
-Definition cycle_added (s t : nat) : nat * nat := nth (0, 0)%N (cycle_graph t)
-  (find (fun e => e \notin cycle_graph s) (cycle_graph t)).
-
-Lemma each_below n (P : pred nat) : all P (iota 0 n) -> forall i : 'I_n, P i.
-Proof. by move=> /allP all_P i; apply: all_P; rewrite mem_iota ltn_ord. Qed.
-
-Definition cycle_shape (s : cycle_dag) : rel 'I_6 := fun v w => joined (cycle_graph s) v w.
-Definition cycle_pair (s t : cycle_dag) : 'I_6 * 'I_6 :=
-  (inord (cycle_added s t).1, inord (cycle_added s t).2).
-
-Lemma cycle_pairE s t (v w : 'I_6) : edge s t ->
-  ((v, w) == cycle_pair s t) = ((val v, val w) == cycle_added s t).
-Proof.
-move=> st; rewrite /cycle_pair; have : all (fun e => let: (a, b) := cycle_added e.1 e.2 in
-  (a < 6) && (b < 6))%N cycle_edges by [].
-move/allP/(_ _ st) => /=; case: (cycle_added s t) => a b /andP[a6 b6].
-by rewrite !xpair_eqE -!val_eqE /= !inordK.
-Qed.
-
-Lemma cycle_sym s : symmetric (cycle_shape s).
-Proof. by move=> v w; rewrite /cycle_shape /joined orbC. Qed.
-
-Lemma cycle_irr s : irreflexive (cycle_shape s).
-Proof.
-move=> v; apply/negbTE; have : all (fun s =>
-  all (fun v => ~~ joined (cycle_graph s) v v) (iota 0 6)) (iota 0 7) by [].
-by move/each_below/(_ s)/each_below/(_ v).
-Qed.
-
-Lemma cycle_inj s t : cycle_shape s =2 cycle_shape t -> s = t.
-Proof.
-move=> same; apply/val_inj/eqP; pose differ s t := has (fun v => has (fun w =>
-  joined (cycle_graph s) v w != joined (cycle_graph t) v w) (iota 0 6)) (iota 0 6).
-have : all (fun s => all (fun t => (s == t) || differ s t) (iota 0 7)) (iota 0 7) by vm_compute.
-move/each_below/(_ s)/each_below/(_ t)/orP=> [//|/hasP[v + /hasP[w]]].
-rewrite !mem_iota => v6 w6 /eqP[].
-exact: (same (Ordinal (v6 : (v < 6)%N)) (Ordinal (w6 : (w < 6)%N))).
-Qed.
-
-Lemma cycle_new s t : edge s t -> ~~ cycle_shape s (cycle_pair s t).1 (cycle_pair s t).2.
-Proof.
-move=> st; have : all (fun e => let: (a, b) := cycle_added e.1 e.2 in
-  [&& a < 6, b < 6 & ~~ joined (cycle_graph e.1) a b])%N cycle_edges by [].
-move/allP/(_ _ st) => /=; rewrite /cycle_shape /cycle_pair /=.
-by case: (cycle_added s t) => a b /and3P[a6 b6]; rewrite !inordK.
-Qed.
-
-Lemma cycle_grows s t (v w : 'I_6) : edge s t -> cycle_shape t v w =
-  [|| cycle_shape s v w, (v, w) == cycle_pair s t | (w, v) == cycle_pair s t].
-Proof.
-move=> st; rewrite !cycle_pairE //; pose ok e := all (fun v => all (fun w =>
-  joined (cycle_graph e.2) v w == [|| joined (cycle_graph e.1) v w, (v, w) == cycle_added e.1 e.2
-    | (w, v) == cycle_added e.1 e.2]) (iota 0 6)) (iota 0 6).
-have /allP/(_ _ st) : all ok cycle_edges by [].
-by move/each_below/(_ v)/each_below/(_ w)/eqP.
-Qed.
-
+Lemma cycle_ok : graphs_ok 6 5 cycle_edges cycle_graph. Proof. by vm_compute. Qed.
 Definition cycle : state_graph (finite 'I_6) :=
-  StateGraph cycle_sym cycle_irr cycle_inj cycle_new cycle_grows.
+  listed_states cycle_listed cycle_one_source cycle_ok.
 
 Definition q1 : cycle := Ordinal (isT : (5 < 7)%N).
 Definition q2 : cycle := Ordinal (isT : (6 < 7)%N).
@@ -269,7 +363,7 @@ Qed.
 
 Lemma cycle_degree (s : cycle) (v : 'I_6) :
   degree s v = count (joined (cycle_graph s) v) (iota 0 6).
-Proof. by rewrite -(val_enum_ord 6) [RHS]count_map /degree size_filter. Qed.
+Proof. exact: listed_degree. Qed.
 
 Lemma fork_pairs : added fork q1 = (inord 0, inord 2) /\ added fork q2 = (inord 0, inord 3).
 Proof. by []. Qed.
@@ -314,7 +408,8 @@ have agree := regular_states_agree (x := x) N deg (fun _ _ => erefl).
 have same e e' : pair_score N (shape fork) x e = pair_score N (shape fork) x e'.
   by rewrite /pair_score (agree _ e.1 e'.1) (agree _ e.2 e'.2).
 have equal : m q1 = m q2.
-  rewrite (at_end _ q1_terminal) (at_end _ q2_terminal); congr (_ * (_ / _)); exact: same.
+  rewrite (at_end _ q1_terminal) (at_end _ q2_terminal) /markovian /normalised !fork_edge.
+  rewrite q1_terminal q2_terminal; congr (_ * (_ / _)); exact: same.
 have half y : y + y = 1 -> y = 1 / 2%:R :> K.
   have two0 : 2%:R != 0 :> K by rewrite pnatr_eq0.
   by move=> y1; apply: (mulIf two0); rewrite divfK // mulr_natr mulr2n.
@@ -345,7 +440,7 @@ move=> a0 sh hf; have zero v : (feature alpha h v == 0) = (v == 1%N :> nat).
 have state v : node_state (marker t01) (shape fork) (fun v => (x v, feature alpha h v)) 1 v =
     joined (cycle_graph 4) v 1%N.
   apply/mapP/idP => [[w]|v1]; rewrite /= ?mem_filter.
-    by move=> /andP[vw _] /esym; rewrite zero => /eqP w1; move: vw; rewrite /cycle_shape w1.
+    by move=> /andP[vw _] /esym; rewrite zero => /eqP w1; move: vw; rewrite /listed_shape w1.
   exists (Ordinal (isT : (1 < 6)%N)); first by rewrite mem_filter mem_enum andbT.
   by rewrite zero.
 by rewrite /pair_score !state.
@@ -360,7 +455,8 @@ have at_fork h : path edge src h -> last src h = fork -> pF h q1 = t /\ pF h q2 
   move=> sh hf; have sc e := marked t01 e a0 sh hf; have [e1 e2] := fork_pairs.
   have s1 := sc (added fork q1); have s2 := sc (added fork q2).
   rewrite {}e1 /fst /snd !inordK // in s1; rewrite {}e2 /fst /snd !inordK // in s2.
-  rewrite /pF /path_dependent /normalised hf (eq_bigl _ _ fork_edge) sum_ends s1 s2.
+  rewrite /pF /path_dependent /normalised hf !fork_edge q1_terminal q2_terminal.
+  rewrite (eq_bigl _ _ fork_edge) sum_ends s1 s2.
   by rewrite [t + _]addrC subrK !divr1.
 have at_end z y : terminal z -> (forall h, path edge src h -> last src h = fork -> pF h z = y) ->
     law pF z = (\sum_(h <- trajs src fork) history_weight pF [::] h) * y.
@@ -435,3 +531,150 @@ apply: le_lt_trans de; rewrite ler_pimulr ?(ltW d0) // ler_norml ler_subr_addr; 
 by rewrite ler_subl_addr (le_trans le1) // ler_addl ltW.
 Qed.
 End Laws.
+
+(* A gate that reads names breaks the tie: nodes 1, 2 and 3, 4 are joined in either order, then 0 to
+   1 or to 3.  The renaming that exchanges the two edges exchanges the ends.                      *)
+Definition mirror_edges : edges := [:: (0, 1); (0, 2); (1, 3); (2, 3); (3, 4); (3, 5)]%N.
+Lemma mirror_listed : listed 5 mirror_edges. Proof. by []. Qed.
+Lemma mirror_one_source : one_source 5 mirror_edges. Proof. by []. Qed.
+Definition mirror_graph (s : nat) : edges :=
+  [seq e.2 | e <- [:: ([:: 1; 3; 4; 5], (1, 2)); ([:: 2; 3; 4; 5], (3, 4));
+    ([:: 4], (0, 1)); ([:: 5], (0, 3))] & s \in e.1]%N.
+Lemma mirror_ok : graphs_ok 5 4 mirror_edges mirror_graph. Proof. by vm_compute. Qed.
+Definition mirror : state_graph (finite 'I_5) :=
+  listed_states mirror_listed mirror_one_source mirror_ok.
+
+Definition swap_states (s : nat) : nat := nth 0%N [:: 0; 2; 1; 3; 5; 4]%N s.
+Definition swap_nodes (v : nat) : nat := nth 0%N [:: 0; 3; 4; 1; 2]%N v.
+Definition mirror_state (s : mirror) : mirror := (inord (swap_states s) : 'I_6).
+Definition mirror_node (v : 'I_5) : 'I_5 := inord (swap_nodes v).
+
+Lemma mirror_stateE s : val (mirror_state s) = swap_states s.
+Proof.
+by rewrite /= inordK //; have : all (fun s => swap_states s < 6)%N (iota 0 6) by [];
+  move/each_below/(_ s).
+Qed.
+
+Lemma mirror_nodeE v : val (mirror_node v) = swap_nodes v.
+Proof.
+by rewrite /= inordK //; have : all (fun v => swap_nodes v < 5)%N (iota 0 5) by [];
+  move/each_below/(_ v).
+Qed.
+
+Lemma mirror_symmetry : [/\ bijective mirror_state, bijective mirror_node,
+  forall s t, edge (mirror_state s) (mirror_state t) = edge s t
+  & forall s v w, shape (mirror_state s) (mirror_node v) (mirror_node w) = shape s v w].
+Proof.
+split=> [||s t|s v w].
+- apply: inv_bij => s; apply: val_inj; rewrite !mirror_stateE; apply/eqP; move: s.
+  have : all (fun s => swap_states (swap_states s) == s)%N (iota 0 6) by [].
+  by move/each_below.
+- apply: inv_bij => v; apply: val_inj; rewrite !mirror_nodeE; apply/eqP; move: v.
+  have : all (fun v => swap_nodes (swap_nodes v) == v)%N (iota 0 5) by [].
+  by move/each_below.
+- rewrite /edge /= /listed_edge !mirror_stateE.
+  have : all (fun s => all (fun t => ((swap_states s, swap_states t) \in mirror_edges) ==
+    ((s, t) \in mirror_edges)) (iota 0 6)) (iota 0 6) by [].
+  by move/each_below/(_ s)/each_below/(_ t)/eqP.
+rewrite /= /listed_shape mirror_stateE !mirror_nodeE.
+have : all (fun s => all (fun v => all (fun w =>
+  joined (mirror_graph (swap_states s)) (swap_nodes v) (swap_nodes w) ==
+  joined (mirror_graph s) v w) (iota 0 5)) (iota 0 5)) (iota 0 6) by [].
+by move/each_below/(_ s)/each_below/(_ v)/each_below/(_ w)/eqP.
+Qed.
+
+Definition end1 : mirror := Ordinal (isT : (4 < 6)%N).
+Definition end2 : mirror := Ordinal (isT : (5 < 6)%N).
+Definition choice : mirror := Ordinal (isT : (3 < 6)%N).
+
+Section LabelGate.
+Variable K : realFieldType.
+Let c : K := 2%:R^-1.
+Definition label_gate (s : mirror) : K := if val s == 1%N then c else 1.
+Definition half_seen : network K (unit * K).
+Proof.
+refine (@Network K (unit * K) _ (fun y => y.2 == c) (fun _ h _ => h) 0
+  (fun h k => if h || k then 2%:R else 1) _ _ _) => // h k; first by rewrite orbC.
+by case: ifP; rewrite ?ltr01 ?ltr0n.
+Defined.
+
+Lemma c_values : ((1 == c) = false) * ((0 == c) = false).
+Proof.
+have c0 : 0 < c by rewrite invr_gt0 ltr0n.
+by split; [rewrite gt_eqF // invf_lt1 ?ltr0n // ltr1n|rewrite lt_eqF].
+Qed.
+
+Lemma mirror_histories (h : seq mirror) : path edge src h -> last src h = choice ->
+  map val h = [:: 1; 3]%N \/ map val h = [:: 2; 3]%N.
+Proof.
+move=> sh hc; have sp : path edge src (rcons h end1) by rewrite rcons_path sh hc.
+have tp : terminal (last (src : mirror) (rcons h end1)) by rewrite last_rcons listed_terminal.
+have := @mem_walks 5 _ mirror_listed ord0 (rcons h end1) sp tp; rewrite map_rcons.
+rewrite -[walks _ _ _]/([:: [:: 1; 3; 4]; [:: 1; 3; 5]; [:: 2; 3; 4]; [:: 2; 3; 5]])%N.
+rewrite !inE -[[:: 1; 3; 4]%N]/(rcons [:: 1; 3]%N 4%N) -[[:: 1; 3; 5]%N]/(rcons [:: 1; 3]%N 5%N).
+rewrite -[[:: 2; 3; 4]%N]/(rcons [:: 2; 3]%N 4%N) -[[:: 2; 3; 5]%N]/(rcons [:: 2; 3]%N 5%N).
+by rewrite !eqseq_rcons => /or4P[] /andP[/eqP-> _]; [left|left|right|right].
+Qed.
+
+Lemma mirror_feature (h : seq mirror) (a b : nat) v : map val h = [:: a; b] ->
+  feature label_gate h v = (count (joined (mirror_graph a) v) (iota 0 5))%:R
+    - (count (joined (mirror_graph 0) v) (iota 0 5))%:R
+    + (if a == 1%N then c else 1) * ((count (joined (mirror_graph b) v) (iota 0 5))%:R -
+    (count (joined (mirror_graph a) v) (iota 0 5))%:R).
+Proof.
+case: h => [|s [|t [|//]]] // [<- <-]; rewrite /feature /= addr0 /label_gate /= mul1r.
+by rewrite !listed_degree.
+Qed.
+
+Lemma flags (h : seq mirror) : path edge src h -> last src h = choice ->
+  let y := fun v => (tt, feature label_gate h v) in
+  let score z := pair_score half_seen (shape choice) y (added choice z) in
+  score end1 = 1 /\ score end2 = if map val h == [:: 1; 3]%N then 2%:R else 1.
+Proof.
+move=> sh hc y score; have e1 : added choice end1 = (inord 0, inord 1) by [].
+have e2 : added choice end2 = (inord 0, inord 3) by [].
+rewrite /score /pair_score e1 e2 /=.
+case: (mirror_histories sh hc) => hE; rewrite !(mirror_feature _ hE) hE !inordK //=.
+  by rewrite !subrr !subr0 !mulr0 !mulr1 !addr0 !add0r !c_values eqxx.
+by rewrite !subrr !subr0 !mulr0 !mulr1 !addr0 !add0r !c_values.
+Qed.
+
+Theorem label_gate_breaks_tie : mirror_state end1 = end2 /\
+  law (path_dependent (fun=> tt) label_gate half_seen) end1 !=
+  law (path_dependent (fun=> tt) label_gate half_seen) (mirror_state end1).
+Proof.
+have e12 : mirror_state end1 = end2 by apply: val_inj; rewrite mirror_stateE.
+split=> //; rewrite e12; set pF := path_dependent _ _ _.
+have to_end (z : mirror) : z \in [:: end1; end2] ->
+    [/\ z != src, edge choice z & forall s, edge s z = (s == choice)].
+  rewrite !inE => zE; split; first by case/orP: zE => /eqP->.
+    by case/orP: zE => /eqP->.
+  move=> s; rewrite -val_eqE /= /edge /= /listed_edge.
+  have : all (fun s => all (fun z => ((s, z) \in mirror_edges) == (s == 3)) [:: 4; 5])%N (iota 0 6).
+    by [].
+  move/each_below/(_ s)/allP/(_ (val z)) => sz; apply/eqP; apply: sz.
+  by case/orP: zE => /eqP->.
+have [[s1 c1 p1] [s2 c2 p2]] := (to_end end1 isT, to_end end2 isT).
+rewrite !law_last // (big_pred1 choice) // [X in _ != X](big_pred1 choice) //.
+pose w h := history_weight pF [::] h; rewrite -subr_eq0 -sumrB -oppr_eq0 -sumrN.
+have step h : h \in trajs src choice -> - (w h * pF h end1 - w h * pF h end2) =
+    w h * ((if map val h == [:: 1; 3]%N then 1 else 0) / \sum_(u | edge choice u)
+      pair_score half_seen (shape choice) (fun v => (tt, feature label_gate h v)) (added choice u)).
+  rewrite mem_trajs => /andP[sh /eqP hc]; have [f1 f2] := flags sh hc.
+  rewrite opprB -mulrBr /pF /path_dependent /normalised hc c1 c2 f1 f2 -mulrBl.
+  by case: ifP => _; rewrite ?subrr // -(natrB _ (isT : (1 <= 2)%N)).
+rewrite (eq_big_seq _ step); pose h0 : seq mirror := [:: Ordinal (isT : (1 < 6)%N); choice].
+have S0 h : 0 < \sum_(u | edge choice u)
+      pair_score half_seen (shape choice) (fun v => (tt, feature label_gate h v)) (added choice u).
+  have pos e : 0 < pair_score half_seen (shape choice)
+      (fun v => (tt, feature label_gate h v)) e by apply: score_pos.
+  rewrite (bigD1 end1 c1); apply: ltr_paddr (pos _); apply: sumr_ge0 => u _; exact/ltW/pos.
+have w_ge0 h : h \in trajs src choice -> 0 < w h.
+  by rewrite mem_trajs => /andP[sh _]; apply: (@weight_pos _ _ _ _ _ _ _ [::]).
+have h0_in : h0 \in trajs src choice by rewrite mem_trajs eqxx andbT.
+rewrite gt_eqF // (big_rem h0) //=; apply: ltr_paddr; last first.
+  by apply: mulr_gt0 (w_ge0 _ h0_in) _; apply: divr_gt0 (S0 h0); apply: ltr01.
+rewrite big_seq; apply: sumr_ge0 => h /mem_rem/w_ge0/ltW hw; apply: mulr_ge0 hw _.
+by apply: divr_ge0 (ltW (S0 h)); case: ifP; rewrite ?ler01.
+Qed.
+End LabelGate.

@@ -75,8 +75,8 @@ by rewrite -normrM ger0_norm.
 Qed.
 End Mattis.
 
-(* The law of the signs of a v without zeros whose law reflections of single coordinates keep, as for a
-   uniform direction: all d + 1 of them are equal with probability 2^-d.                          *)
+(* The law of the signs of a v without zeros whose law reflections of single coordinates keep, as
+   for a uniform direction: all d + 1 of them are equal with probability 2^-d.                    *)
 Section Signs.
 Variables (d : nat) (K : numFieldType) (P : {ffun 'I_d.+1 -> bool} -> K).
 Definition reflected (i : 'I_d.+1) (f : {ffun 'I_d.+1 -> bool}) := [ffun j => (j == i) (+) f j].
