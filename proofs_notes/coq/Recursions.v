@@ -1,4 +1,4 @@
-(* Policies that read a linear recurrence (eq:linear_rec), and their mask (eq:policya).             *)
+(* Policies that read a linear recurrence (eq:linear_rec), their mask (eq:policya), and rnn.      *)
 From mathcomp Require Import all_ssreflect all_algebra.
 From Pdai Require Import Versions.
 Set Implicit Arguments.
@@ -76,3 +76,21 @@ split=> [i ni|i ai|i ai|]; rewrite /masked.
 by rewrite -mulr_suml divff // sumE gt_eqF.
 Qed.
 End Mask.
+
+(* rnn.  A recurrent network with identity activation is an additive lift, by a phi of the latent
+   before, in rows; phi is no function of the latent after.                                       *)
+Section Rnn.
+Variables (K : ringType) (S : Type) (d e : nat) (psi : S -> 'rV[K]_e).
+Variables (Ws : 'M[K]_(e, d)) (Wh : 'M[K]_d) (bh : 'rV[K]_d).
+Definition increment (s : S) (W : 'rV[K]_d) : 'rV[K]_d := psi s *m Ws + W *m (Wh - 1%:M) + bh.
+
+Theorem rnn_is_additive s W : W + increment s W = psi s *m Ws + W *m Wh + bh.
+Proof. by rewrite /increment mulmxBr mulmx1 addrA addrCA [W + (_ - W)]addrC subrK. Qed.
+
+Theorem increment_needs_the_latent_before s W W' : Wh = 0 -> W != W' ->
+  W + increment s W = W' + increment s W' /\ increment s W != increment s W'.
+Proof.
+move=> Wh0 WW'; rewrite !rnn_is_additive /increment Wh0 !mulmx0; split=> //.
+by rewrite (inj_eq (addIr _)) (inj_eq (addrI _)) sub0r !mulmxN !mulmx1 eqr_opp.
+Qed.
+End Rnn.
