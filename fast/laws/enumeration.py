@@ -121,7 +121,7 @@ def enumerate_environment(
 def _check_nodes(dag: PointedDAG[Any], terminal: Any, parents: Any) -> None:
     """Checks which states are terminal in the environment, and their numbers of parents."""
     goes_on = np.array([bool(row) for row in dag.children])
-    entering = np.array([len(row) for row in dag.in_edges])
+    entering = np.bincount(np.array(dag.edges)[:, 1], minlength=len(dag.labels))
     for node in np.flatnonzero((terminal == goes_on) | (parents != entering)).tolist():
         label = dag.labels[node]
         if terminal[node] == goes_on[node]:
@@ -140,21 +140,28 @@ def _matched(
     `reached` is the node that each action leads to; -1 for a state that is not in the DAG.
     """
     child, edge = np.full(legal.shape, -1), np.full(legal.shape, -1)
+    (starts, ends), (nodes, actions) = np.array(dag.edges).T, np.nonzero(legal)
+    keys, steps = (a * len(legal) + b for a, b in ((starts, ends), (nodes, reached[legal])))
+    number, taken = np.argsort(keys), np.argsort(steps)
+    if (reached[legal] >= 0).all() and np.array_equal(keys[number], steps[taken]):
+        child[legal], edge[nodes[taken], actions[taken]] = reached[legal], number
+        return child, edge
+    # Not so: at which state?
     for node, label in enumerate(dag.labels):
-        edge_to = dict(zip(dag.children[node], dag.out_edges[node], strict=True))
+        left = set(dag.children[node])
         for action in np.flatnonzero(legal[node]).tolist():
             to = int(reached[node, action])
-            if to not in edge_to:
+            if to not in left:
                 raise InputError(
                     f"the environment's action {action} at {label!r} leads to a state that is not "
                     "one of the problem's children, or is reached by another action: fix step() "
                     "or mask()"
                 )
-            child[node, action], edge[node, action] = to, edge_to.pop(to)
-        if edge_to:
-            missing = [dag.labels[v] for v in edge_to]
+            left.remove(to)
+        if left:
+            missing = [dag.labels[v] for v in dag.children[node] if v in left]
             raise InputError(f"no action of the environment leads from {label!r} to {missing}")
-    return child, edge
+    raise AssertionError("all states have the problem's children")
 
 
 def _check_rewards(enumeration: Enumeration, computed: Floats, precision: Precision) -> None:
