@@ -498,17 +498,17 @@ def test_the_baseline_explains_as_much_as_its_finding_says() -> None:
         assert biases.standing not in DECIDED
     pairs = (("Markovian", "SRWM"), ("SRWM reset", "SRWM"), ("Markovian", "Markovian, biases"))
     shares_of_biases = []
-    of_memory = {"Syn-8": False, "Syn-16": True, "16 bits": False}
-    for task in (*of_memory, "Syn-32"):
+    of_memory = {"Syn-8": False, "Syn-16": True, "16 bits": False, "Syn-32": True}
+    for task, is_memory in of_memory.items():
         gain, memory, biases = (Comparison(study, f"{task}, integers", pair) for pair in pairs)
         assert gain.outcome.value == "direction only"
-        assert (memory.standing in DECIDED) == of_memory.get(task, False)
+        assert (memory.standing in DECIDED) == is_memory
         by_biases, by_memory = (float(np.diff(both.paired.mean(1))[0]) for both in (biases, gain))
         shares_of_biases.append(by_biases / by_memory)
     assert [round(min(shares_of_biases)), round(max(shares_of_biases))] == [2, 23]
     six6 = [Comparison(study, "SIX6, integers", pair) for pair in pairs]
     assert [one.standing in DECIDED for one in six6] == [False, True, True]
-    for task in ("Syn-8", "16 bits"):
+    for task in ("Syn-8", "16 bits", "SIX6"):
         assert Comparison(study, f"{task}, one-hot", pairs[0]).outcome.value == "opposite"
     assert Comparison(study, "16 bits, one-hot", pairs[1]).standing.value == "worse"
     families = [[Comparison(study, row, pair) for row in study.rows] for pair in pairs]
