@@ -27,6 +27,8 @@ Lemma ler_sub x y z t : x <= y -> z <= t -> x - t <= y - z.
 Proof. by move=> xy zt; rewrite ler_add ?ler_opp2. Qed.
 Lemma ler_addl x y : (x <= x + y) = (0 <= y).
 Proof. by rewrite -subr_ge0 addrAC subrr add0r. Qed.
+Lemma ler_addr x y : (x <= y + x) = (0 <= y).
+Proof. by rewrite addrC ler_addl. Qed.
 Lemma ler_subl_addr x y z : (x - y <= z) = (x <= z + y).
 Proof. by rewrite -[LHS]subr_ge0 opprB addrA subr_ge0. Qed.
 Lemma ltr_subl_addr x y z : (x - y < z) = (x < z + y).
