@@ -85,7 +85,11 @@ Variables (Ws : 'M[K]_(e, d)) (Wh : 'M[K]_d) (bh : 'rV[K]_d).
 Definition increment (s : S) (W : 'rV[K]_d) : 'rV[K]_d := psi s *m Ws + W *m (Wh - 1%:M) + bh.
 
 Theorem rnn_is_additive s W : W + increment s W = psi s *m Ws + W *m Wh + bh.
-Proof. by rewrite /increment mulmxBr mulmx1 addrA addrCA [W + (_ - W)]addrC subrK. Qed.
+Proof.
+have regroup (U : zmodType) (u a y z : U) : u + (a + (y - u) + z) = a + y + z.
+  by rewrite addrC -addrA [z + u]addrC addrA -[a + _ + u]addrA subrK.
+by rewrite /increment mulmxBr mulmx1 regroup.
+Qed.
 
 Theorem increment_needs_the_latent_before s W W' : Wh = 0 -> W != W' ->
   W + increment s W = W' + increment s W' /\ increment s W != increment s W'.
