@@ -129,10 +129,10 @@ def _points(results: Results) -> Drawn:
     names = [row if is_one else f"{row}\n{name}" for row, name in zip(rows, metrics, strict=True)]
     axes[0].set_yticks(range(len(rows)), names)
     axes[0].set_ylim(len(rows) - 0.5, -0.5)
-    better = "left" if results.sign > 0 else "right"
+    better, side = ("left", "below") if results.sign > 0 else ("right", "above")
     measured = metrics[0] if is_one else results.measure.name
     axes[0].set_ylabel(experiment.axis)
-    labels = [f"{measured}: {better} is better", f'ratio to "{base}": below 1 is better']
+    labels = [f"{measured}: {better} is better", f'ratio to "{base}": {side} 1 is better']
     if is_compared:
         axes[1].axvline(1, color="black", lw=1)
     for axis, label in zip(axes, labels, strict=False):

@@ -15,6 +15,7 @@ from pdai.experiments.definitions import FOLDER
 from pdai.experiments.figures import figure_of, looks
 from pdai.experiments.frames import Results
 from pdai.experiments.report import section
+from pdai.experiments.results import stored
 from pdai.experiments.tables import anchor, layout, overview, verdict
 from pdai.show.plotting import LOOKS, Look, look
 from tests.made_up_runs import TINY, run, tiny
@@ -165,8 +166,12 @@ def test_without_anything_to_compare_there_is_no_panel_of_ratios() -> None:
     assert "left is better" in axis.get_xlabel()
     # One seed has no mean to draw.
     assert "means" not in figure_of(alone).get_suptitle()
-    # Control: with the other model there is.
-    assert len(figure_of(results_of(experiment)).axes) == 2
+    # Control: with the other model there is, and its good side is that of the measure.
+    assert "below 1 is better" in figure_of(results_of(experiment)).axes[1].get_xlabel()
+    met = Results(EXPERIMENTS["study:met"], stored(EXPERIMENTS["study:met"]))
+    left, right = figure_of(met).axes
+    assert "right is better" in left.get_xlabel()
+    assert "above 1 is better" in right.get_xlabel()
     assert "means as bars" in figure_of(results_of(experiment)).get_suptitle()
 
 

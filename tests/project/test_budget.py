@@ -66,7 +66,7 @@ ROOMS = {
 # once: 45 (with tests 50).
 PRODUCT = {"lines": (50_912, 40_500), "files": (319, 240), "functions": (3_109, 2_300)}
 # Lemmas that proofs in Coq lack: 45.
-ALL = (108_650, 86_000)
+ALL = (108_660, 86_000)
 
 
 class Size(NamedTuple):
