@@ -118,9 +118,11 @@ def _parsed(text: str) -> tuple[dict[str, Lines], str]:
 
 
 def _instruction(text: str) -> Instruction:
+    # The sixth operand of a tuple, and others, are counted in comments.
+    text = re.sub(r"/\*.*?\*/", "", text)
     match = OPCODE.search(text)
     assert match, text
-    # Layouts and comments hold parentheses of their own; operands end where the depth does.
+    # Layouts hold parentheses of their own; operands end where the depth does.
     depth, end = 1, match.end()
     while depth and end < len(text):
         depth += {"(": 1, ")": -1}.get(text[end], 0)

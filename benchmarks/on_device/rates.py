@@ -26,6 +26,7 @@ from reference.problems import TableSequences
 
 TASKS: dict[str, dict[str, Any]] = {
     "hypergrid 8^2": {"task": "grid", "side": 8, "dimension": 2},
+    "hypergrid 8^4": {"task": "grid", "side": 8, "dimension": 4},
     "hypergrid 16^4": {"task": "grid", "side": 16, "dimension": 4},
     "hypergrid 32^4": {"task": "grid", "side": 32, "dimension": 4},
     "SIX6": {"task": "six6", "parameters": 40_000, "table_rows": 0},

@@ -66,6 +66,9 @@ def test_the_bounds_of_look_alikes_are_the_stored_prices() -> None:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(price, "STARTS", 2)
     monkeypatch.setattr(price, "SPLITS", 20)
+    monkeypatch.setattr(price, "RAISINGS", (Fraction(1, 2),))
+    monkeypatch.setattr(price, "LOSSES", ("likelihood",))
+    monkeypatch.setattr(price, "MANY", 100)
 
 
 @pytest.mark.long

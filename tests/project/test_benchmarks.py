@@ -29,7 +29,7 @@ from benchmarks.bare_samples import SAMPLERS, SMALL, draw, errors
 from benchmarks.certify import cases
 from benchmarks.harness import Spread, Table, in_turns, ratios
 from benchmarks.on_device.budget import Budget, Row, facts
-from benchmarks.on_device.program import Target, cost, waits
+from benchmarks.on_device.program import Target, _instruction, cost, waits
 from benchmarks.peers import minima
 from benchmarks.peers.bits import AnyOrderBits
 from benchmarks.peers.protocol import distance
@@ -244,6 +244,11 @@ def test_of_arrays_that_a_loop_reads_and_writes_by_rows_it_moves_the_rows() -> N
     text = move.lower(jnp.ones((rows, 64))).compile().as_text()
     # A row read and one written in each round, and again for the carry; whole arrays are 400 rows.
     assert 2 * rows * row < cost(text).bytes < 8 * rows * row
+
+
+def test_a_comment_that_counts_operands_is_none() -> None:
+    line = _instruction("(f32[8]{0}, f32[8]{0}) tuple(%x.0, /*index=1*/%x.1), metadata={}")
+    assert (line.opcode, line.operands) == ("tuple", ["x.0", "x.1"])
 
 
 def test_without_loops_the_bytes_are_those_that_xla_counts() -> None:

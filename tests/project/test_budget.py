@@ -48,8 +48,9 @@ ROOMS = {
     "verify": (22_922, 21_000),
     # 400 lines more: texts and branches of the extracted checker, sentences on the baseline as
     # printed and its floor, stumbles of new users, and false bounds over the reals.
-    "tests": (26_490, 18_500),
-    "benchmarks": (4_740, 2_500),
+    "tests": (26_500, 18_500),
+    # Kernels by number of seeds: 8, with a test as long.
+    "benchmarks": (4_748, 2_500),
     "examples": (3_330, 2_500),
 }
 # Of `reference`, `fast` and `pdai`: lines, files and functions; and the lines of all Python. Some
@@ -66,7 +67,7 @@ ROOMS = {
 # once: 45 (with tests 50).
 PRODUCT = {"lines": (50_912, 40_500), "files": (319, 240), "functions": (3_109, 2_300)}
 # Lemmas that proofs in Coq lack: 45.
-ALL = (108_660, 86_000)
+ALL = (108_680, 86_000)
 
 
 class Size(NamedTuple):
