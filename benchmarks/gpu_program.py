@@ -31,7 +31,6 @@ from fast.laws.walk import BLOCK, _evaluate, _on_device  # noqa: E402
 from fast.runs.sizes import least_memory  # noqa: E402
 from fast.schedule import ONE_PASS  # noqa: E402
 from fast.training.build import make_policy  # noqa: E402
-from fast.training.compose import TrainConfig  # noqa: E402
 from fast.training.trainer import make_trainer, program_memory  # noqa: E402
 
 # Steps of training in a program, by which its kernels are divided.
@@ -58,15 +57,20 @@ TRAINING: dict[tuple[str, str, int, int], tuple[int, int | None]] = {
 BUDGETS = {"samples": 760, "terms of samples": 820, "law": 20}
 
 
-def training(config: TrainConfig, environment: Any, target: Target, platform: str = "cuda") -> Any:
+def training(
+    task: str, policy: str, batch: int, seeds: int, target: Target, platform: str = "cuda"
+) -> Any:
     """The compiled program of a training, laid out for a platform.
 
     Args:
-        config: the configuration.
-        environment: the state graph of its task.
+        task: a name of `TASKS`.
+        policy: a name of `POLICIES`.
+        batch: trajectories per step.
+        seeds: trainings side by side.
         target: the GPU.
         platform: whose layout it has.
     """
+    config, environment = configuration(task, policy, batch, seeds), environment_of(task)
     trainer = make_trainer(config, environment, platform=platform)
     advance = jax.jit(trainer.advance, static_argnums=1, donate_argnums=0)
     return advance.lower(target.shapes(trainer.shapes()), STEPS).compile()
@@ -124,26 +128,21 @@ def checked(values: dict[str, Any], budget: int) -> dict[str, Any]:
     return {"budget": budget, **values, "right": right}
 
 
-def of(cell: tuple[str, str, int, int]) -> tuple[TrainConfig, Any]:
-    """The configuration of a training, and the state graph of its task."""
-    return configuration(*cell[:3]).changed(seeds=cell[3]), environment_of(cell[0])
-
-
 def rows(target: Target, quick: bool) -> Iterator[tuple[str, dict[str, Any]]]:
     """Kinds and rows; quick ones are two trainings, and the control."""
     kind = "training steps"
     for cell, (budget, peer) in list(TRAINING.items())[: 2 if quick else None]:
-        config, environment = of(cell)
-        values = checked(measured(training(config, environment, target), target, STEPS), budget)
+        values = checked(measured(training(*cell, target), target, STEPS), budget)
+        config, environment = configuration(*cell), environment_of(cell[0])
         sizes = (config.run.precision, config.sampling.batch, config.replay.capacity)
-        least = cell[3] * sum(least_memory(environment, config.dynamics, *sizes).values()) / 1e6
+        least = cell[-1] * sum(least_memory(environment, config.dynamics, *sizes).values()) / 1e6
         # Control: a sum over shapes, without compiling, is far below.
         values["right"] &= least <= values["peak MB"] and not is_near(least, values["peak MB"])
         name = {"program": NAME.format(*cell), "seeds": cell[-1], "gfnx, on an H100": peer}
         yield kind, {**name, **values, "least MB, from shapes": least}
     # Control: what suits a CPU is over the budget, and asks a host what to run next.
     cell, (budget, _) = next(iter(TRAINING.items()))
-    of_cpu = checked(measured(training(*of(cell), target, "cpu"), target, STEPS), budget)
+    of_cpu = checked(measured(training(*cell, target, "cpu"), target, STEPS), budget)
     over = of_cpu["kernels"] > budget and bool(of_cpu["waits"])
     name = {"program": f"control: {NAME.format(*cell)}, as on a CPU", "seeds": 1}
     yield kind, {**name, **of_cpu, "right": over}

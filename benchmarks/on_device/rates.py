@@ -72,15 +72,16 @@ def matrix_rate(size: int, precision: str) -> float:
     return 8 * 2 * size**3 / wall / 1e9
 
 
-def configuration(task: str, policy: str, batch: int) -> TrainConfig:
+def configuration(task: str, policy: str, batch: int, seeds: int = 1) -> TrainConfig:
     """The configuration of a training: the task's defaults, but by trajectory balance.
 
     Args:
         task: a name of `TASKS`.
         policy: a name of `POLICIES`.
         batch: trajectories per step.
+        seeds: trainings side by side.
     """
-    return configure(**TASKS[task], dynamics=POLICIES[policy], loss="tb", batch=batch)
+    return configure(**TASKS[task], dynamics=POLICIES[policy], loss="tb", batch=batch, seeds=seeds)
 
 
 @functools.cache

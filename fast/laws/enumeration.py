@@ -104,13 +104,13 @@ def enumerate_environment(
     node_of = {key: node for node, key in enumerate(_rows(states))}
     if node_of.get(_rows(jax.tree.map(lambda leaf: leaf[None], initial))[0]) != 0:
         raise InputError("the environment's initial state is not the problem's: fix initial()")
-    _check_nodes(dag, terminal, parent_masks.sum(-1))
+    edges, goes_on = np.array(dag.edges), np.array([bool(row) for row in dag.children])
+    _check_nodes(dag, edges, goes_on, terminal, parent_masks.sum(-1))
     # Of an action in a terminal state it does not matter where it leads.
-    goes_on = np.array([bool(row) for row in dag.children])
     legal, reached = masks & goes_on[:, None], np.full(masks.shape, -1)
     taken = _rows(jax.tree.map(lambda leaf: leaf[legal], children))
     reached[legal] = [node_of.get(key, -1) for key in taken]
-    child, edge = _matched(dag, legal, reached)
+    child, edge = _matched(dag, edges, legal, reached)
     back = np.zeros(len(dag.edges), np.int64)
     back[edge[edge >= 0]] = undo[edge >= 0]
     result = Enumeration(dag, rewards, observations, child, edge, back, parent_masks)
@@ -118,10 +118,11 @@ def enumerate_environment(
     return result
 
 
-def _check_nodes(dag: PointedDAG[Any], terminal: Any, parents: Any) -> None:
+def _check_nodes(
+    dag: PointedDAG[Any], edges: Ints, goes_on: Any, terminal: Any, parents: Any
+) -> None:
     """Checks which states are terminal in the environment, and their numbers of parents."""
-    goes_on = np.array([bool(row) for row in dag.children])
-    entering = np.bincount(np.array(dag.edges)[:, 1], minlength=len(dag.labels))
+    entering = np.bincount(edges[:, 1], minlength=len(dag.labels))
     for node in np.flatnonzero((terminal == goes_on) | (parents != entering)).tolist():
         label = dag.labels[node]
         if terminal[node] == goes_on[node]:
@@ -133,14 +134,14 @@ def _check_nodes(dag: PointedDAG[Any], terminal: Any, parents: Any) -> None:
 
 
 def _matched(
-    dag: PointedDAG[Any], legal: npt.NDArray[np.bool_], reached: Ints
+    dag: PointedDAG[Any], edges: Ints, legal: npt.NDArray[np.bool_], reached: Ints
 ) -> tuple[Ints, Ints]:
     """The child and the edge of every legal action, -1 elsewhere, one action for each edge.
 
     `reached` is the node that each action leads to; -1 for a state that is not in the DAG.
     """
     child, edge = np.full(legal.shape, -1), np.full(legal.shape, -1)
-    (starts, ends), (nodes, actions) = np.array(dag.edges).T, np.nonzero(legal)
+    (starts, ends), (nodes, actions) = edges.T, np.nonzero(legal)
     keys, steps = (a * len(legal) + b for a, b in ((starts, ends), (nodes, reached[legal])))
     number, taken = np.argsort(keys), np.argsort(steps)
     if (reached[legal] >= 0).all() and np.array_equal(keys[number], steps[taken]):

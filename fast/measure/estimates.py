@@ -28,7 +28,7 @@ from reference.problems.base import is_ours
 
 # The most backward trajectories per state at the end of a run. Their number is doubled until FCS
 # falls by less than this share of itself from half of them to all; below eight, by a tenth of that,
-# as so few show their own error badly. A short run has no more, beyond eight, than makes some twice
+# as so few show their own error badly. A short run has no more, beyond eight, than makes four times
 # the trajectories that it trained on: else measuring takes longer than training.
 BACKWARD, FEW, ENOUGH = 64, 8, 0.1
 # Trajectories each way, at the end of a run; the standard error of TV is then below 0.004. A curve

@@ -1,7 +1,7 @@
 """The experiments, read from `definitions.toml` and `findings/`. Imports no JAX."""
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache
 from math import ceil, floor
@@ -37,7 +37,8 @@ def define(label: str, pho4: Path | None = None) -> Experiment:
     texts = ("title", "claim", "setting", "explained")
     fields |= {name: _flowing(fields.get(name, "")) for name in texts}
     if "bounds" in fields:
-        fields["bounds"] = _prices(dict.fromkeys(row["row"] for row in rows))
+        names = {row["row"]: row["row"] for row in rows} | fields["bounds"]
+        fields["bounds"] = _prices(names)
     path = FOLDER / "findings" / f"{label.replace(':', '_')}.md"
     paragraphs = read_file(path, follow=True).decode().split("\n\n")
     finding = "\n\n".join(map(_flowing, paragraphs))
@@ -115,19 +116,21 @@ def _with_network(options: Mapping[str, Any]) -> dict[str, Any]:
     return {**_data()["networks"][options["network"]], **rest} if "network" in options else rest
 
 
-def _prices(rows: Iterable[str]) -> dict[str, dict[str, tuple[float, float]]]:
+def _prices(names: Mapping[str, str]) -> dict[str, dict[str, tuple[float, float]]]:
     """The computed TV of rows, by name and row: floors, and the minima of two losses.
 
-    A row that has no price is one whose state is seen: all are 0 there.
+    Args:
+        names: the row of study:forgetting that each row has its prices of.
     """
-    stored, bounds = parsed_json(read_file(PRICES)), dict[str, dict[str, tuple[float, float]]]()
-    for row in rows:
-        price = stored.get(row) or stored["grid, every cell"]
-        ends = {name: price[key] for name, key in _BOUNDS.items()}
-        ends |= {name: price["minima"][loss][0] for name, loss in _MINIMA.items()}
-        for name, (low, high) in ends.items():
-            digits = SHOWN_DIGITS if name in _BOUNDS else 6
-            bounds.setdefault(name, {})[row] = outwards(low, high, digits)
+    stored = parsed_json(read_file(PRICES))
+    prices = {row: stored[name] for row, name in names.items()}
+    bounds = {
+        name: {row: outwards(p[key][0], p[key][1], SHOWN_DIGITS) for row, p in prices.items()}
+        for name, key in _BOUNDS.items()
+    }
+    for name, loss in _MINIMA.items():
+        ends = {row: price["minima"][loss][0] for row, price in prices.items()}
+        bounds[name] = {row: (float(low), float(high)) for row, (low, high) in ends.items()}
     return bounds
 
 

@@ -148,8 +148,8 @@ def test_a_solved_and_a_trained_sampler_of_six_letters(tmp_path: Path, path: Pat
 @pytest.mark.long
 def test_the_solved_sampler_of_six6(tmp_path: Path, path: Path) -> None:
     """It takes the kernel 90 seconds of a processor, and 2.6 GB."""
-    made = pdai.certify(pdai.solve("six6", out=tmp_path / "run"), theorem=path)
-    assert 0 < made.tv < 1e-12
+    certificate = pdai.certify(pdai.solve("six6", out=tmp_path / "run"), theorem=path)
+    assert 0 < certificate.tv < 1e-12
     assert proved(path).statement.endswith("0.000000000000 <= TV table p_T <= 0.000000000001.")
 
 

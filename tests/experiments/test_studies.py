@@ -52,14 +52,14 @@ def test_the_bounds_of_look_alikes_are_the_stored_prices() -> None:
     for cell in experiment.cells:
         assert cell.config is not None
         if cell.row == "bits, all 8":
-            # The last seven bits and the length tell two strings of fewer than eight apart.
             assert {bounds[cell.row] for bounds in experiment.bounds.values()} == {(0, 0)}
             continue
         assert cell.config.task == DIAL[cell.row]  # type: ignore[union-attr]
-        made = lines[cell.row]
-        assert experiment.bounds["least TV without memory"][cell.row] == outwards(*made.floor, 4)
+        priced_row = lines[cell.row]
+        least = experiment.bounds["least TV without memory"][cell.row]
+        assert least == outwards(*priced_row.floor, 4)
         ends = experiment.bounds["least loss without memory"][cell.row]
-        assert Interval(*ends) == made.minima["on policy"][0]
+        assert Interval(*ends) == priced_row.minima["on policy"][0]
 
 
 @pytest.fixture

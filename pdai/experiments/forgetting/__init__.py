@@ -1,1 +1,1 @@
-"""What policies that see less can reach, and the minima of losses, computed; nothing is trained."""
+"""The least TV of policies that see less, and the minima of losses, computed without training."""
