@@ -68,6 +68,7 @@ LOOKS: dict[str, Look] = {
     "SRWM, block": _SRWM_PLUS,
     "SRWM, block, reset": _STILL,
     "SRWM reset": _STILL,
+    "SRWM+ reset": _SRWM_PLUS._replace(line="--", is_filled=False),
     "Markovian, block": Look("#332288", "--", "o", is_filled=False),
     "GRU+": _GRU_PLUS,
     "GRU+ reset": Look("#66C2A5", "--", "^", is_filled=False),

@@ -112,6 +112,7 @@ def test_a_variant_has_the_colour_of_its_model() -> None:
     assert look("a name", "srwm").colour != look(STRONGEST).colour
     # A reset network is no other colour than its own, but hollow.
     assert not look("GRU+ reset").is_filled
+    assert look("SRWM+ reset") == look("SRWM+")._replace(line="--", is_filled=False)
     several = looks(with_columns("one", "two", "three", dynamics="srwm"))
     assert {style.colour for style in several.values()} == {look("SRWM").colour}
     assert len(set(several.values())) == 3
