@@ -608,6 +608,18 @@ def test_the_baseline_in_tv_is_as_its_finding_says() -> None:
         assert [*study.values(row, "Markovian")] == pytest.approx([linear] * 5, abs=0.001)
 
 
+def test_with_ten_times_the_steps_a_gru_is_ahead_on_32_bits() -> None:
+    (study,) = (one for one in EVERY if one.experiment.label == "study:long_bits")
+    pairs = {row: Comparison(study, row, ("Markovian", "GRU+")) for row in study.rows}
+    ahead = [
+        row for row, pair in pairs.items() if pair.standing and pair.standing.value == "better"
+    ]
+    assert ahead == ["32 bits, 20,000 steps"]
+    assert "In the paper's favour, with ten times the steps the GRU is ahead" in " ".join(
+        study.experiment.finding.split()
+    )
+
+
 def test_on_six6_the_markovian_network_is_the_nearer_but_for_integers() -> None:
     by_label = {results.experiment.label: results for results in EVERY}
 
