@@ -584,6 +584,12 @@ def test_the_baseline_in_tv_is_as_its_finding_says() -> None:
     forgot = sorted(study.values(row, "SRWM reset"))
     assert forgot[0] < 0.97 < forgot[1] < forgot[-1] < 1.0
     assert round(forgot[1], 2) == 0.98
+    for count in (50, 100, 150):
+        row = f"{count} comparisons, one-hot"
+        paper = study.experiment.quoted[row, "SRWM"]
+        assert abs(study.values(row, "SRWM").mean() - paper.mean) < paper.spread
+    before, after = Comparison(study, "100 comparisons, one-hot", ("Markovian", "SRWM")).paired
+    assert (after < before).all()
     # Two of three modes: the far one is missed.
     row, floor = "sparse Lines, integers", 0.3328
     assert study.values(row, "Markovian").min() > 0.5

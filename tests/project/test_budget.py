@@ -47,9 +47,9 @@ ROOMS = {
     # 36 for the mass of the best strings met, against the reference.
     "verify": (22_922, 21_000),
     # 400 lines more: texts and branches of the extracted checker, sentences on the baseline as
-    # printed and its floor, stumbles of new users, and false bounds over the reals. 49 for the
+    # printed and its floor, stumbles of new users, and false bounds over the reals. 55 for the
     # baseline and 32 bits after ten times the steps.
-    "tests": (26_549, 18_500),
+    "tests": (26_555, 18_500),
     # Kernels by number of seeds: 8, with a test as long.
     "benchmarks": (4_748, 2_500),
     "examples": (3_330, 2_500),
@@ -68,7 +68,7 @@ ROOMS = {
 # once: 45 (with tests 50).
 PRODUCT = {"lines": (50_912, 40_500), "files": (319, 240), "functions": (3_109, 2_300)}
 # Lemmas that proofs in Coq lack: 45. Tests of the baseline after ten times the steps: 50.
-ALL = (108_731, 86_000)
+ALL = (108_737, 86_000)
 
 
 class Size(NamedTuple):
