@@ -64,8 +64,8 @@ def by_first_seeds(every: Sequence[Results]) -> str:
             count += 1
             if before.outcome is not row.outcome:
                 body.append(_change(before, row))
-    table = markdown(["", "compared", "by the first three seeds", "by all five"], body)
-    said = f"{', '.join(labels)}: {len(body)} of {count} verdicts change with the two added seeds."
+    table = markdown(["", "compared", "by the first seeds", "by all"], body)
+    said = f"{', '.join(labels)}: {len(body)} of {count} verdicts change with the added seeds."
     return f"{said}\n\n{table}"
 
 

@@ -141,8 +141,9 @@ def _points(results: Results) -> Drawn:
         axis.grid(axis="x", alpha=0.3)
         for between in np.arange(0.5, len(rows) - 1):
             axis.axhline(between, color="0.85", lw=0.8)
-    bars = ", means as bars" if results.frame.seed.nunique() > 1 else ""
-    return figure, bars, _levels(results)
+    note = ", means as bars" if results.frame.seed.nunique() > 1 else ""
+    note += _note(results.frame.learned.min(), results.measure.negligible / 100)
+    return figure, note, _levels(results)
 
 
 def _by_model(results: Results) -> Drawn:

@@ -464,12 +464,8 @@ def test_what_brings_most_is_what_the_page_says() -> None:
                for task, is_gain in count.items() if is_gain)  # fmt: skip
     of_memory = {task: of for task, of in by_task.items()
                  if "as printed" in task and of["memory"].standing in DECIDED}  # fmt: skip
-    assert [task.split(" as ")[0] for task in of_memory] == [
-        "Syn-16",
-        "Syn-32",
-        "SIX6",
-        "50 comparisons",
-    ]
+    tasks = [task.split(" as ")[0] for task in of_memory]
+    assert tasks == ["Syn-16", "Syn-32", "SIX6", "50 comparisons"]
     assert all(of["form"].gap.mean > of["memory"].gap.mean for of in of_memory.values())
     for task in ("Syn-8", "16 bits", "Lines", "Laplace Lines"):
         assert abs(by_task[f"{task} as printed, integers"]["steps"].gap.mean) < 0.0015
@@ -599,10 +595,8 @@ def test_the_baseline_in_tv_is_as_its_finding_says() -> None:
     assert study.values(f"{row}, 20,000 steps", "SRWM").max() < floor + 0.001
     (lines,) = (one for one in EVERY if one.experiment.label == "fig:linestraining")
     linear = lines.values("psi(p_i) = i", "linear Markovian").mean()
-    for row, near in {
-        "Laplace Lines, integers": 0.003,
-        "Laplace Lines, integers, 20,000 steps": 0.0001,
-    }.items():
+    early = "Laplace Lines, integers"
+    for row, near in ((early, 0.003), (f"{early}, 20,000 steps", 0.0001)):
         learned, target = study.at(row, "SRWM").run.iloc[0].law
         floor = 1 / 2 - target[0]
         assert f"TV is at least {math.floor(floor * 10_000) / 10_000}, by proof" in " ".join(

@@ -189,9 +189,14 @@ def test_rows_whose_tv_is_of_different_kinds_say_so() -> None:
     assert axis.get_ylabel() == "grids"
     # Control: where all are of one kind, it stands once.
     runs = [dataclasses.replace(one, tv_kind="float64") for one in runs]
-    (axis,) = figure_of(Results(experiment, runs)).axes
+    results = Results(experiment, runs)
+    (axis,) = figure_of(results).axes
     assert [label.get_text() for label in axis.get_yticklabels()] == ["small", "large"]
     assert axis.get_xlabel() == "TV (float64): left is better"
+    # A logarithmic scale has no zero: what is cut off is said.
+    exact = Results(experiment, [run("Markovian", 0, 0.0, row="small")])
+    cut_off = ["is drawn as that" in figure_of(of).get_suptitle() for of in (results, exact)]
+    assert cut_off == [False, True]
 
 
 def test_what_is_computed_is_a_band_in_its_row() -> None:
