@@ -132,7 +132,6 @@ class Experiment:
         reaches: the largest metric of the better column that bears out the paper's words, such as
             "a nearly perfect fit"; None if the paper only compares.
         claimed_ratio: the ratio of the second column to the first, where the paper states it.
-        not_testable: the reason why the claim cannot be tested as stated; "" if it can.
         optimum: the best possible value of each row, if it is not the value of exact sampling.
         bounds: computed intervals by name and row, such as for the least TV of a kind of policy.
         beside: the beginning of the names of the rows that stand beside one of another experiment,
@@ -160,7 +159,6 @@ class Experiment:
     explained: str = ""
     reaches: float | None = None
     claimed_ratio: float | None = None
-    not_testable: str = ""
     optimum: Mapping[str, float] = field(default_factory=dict)
     bounds: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
     beside: Mapping[str, str] = field(default_factory=dict)

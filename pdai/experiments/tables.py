@@ -171,9 +171,6 @@ def _middle(sizes: Sequence[float], results: Results) -> str:
 
 def verdict(results: Results) -> str:
     """The verdict of an experiment, row by row, for each form of the overview that has runs."""
-    reason = results.experiment.not_testable
-    if reason:
-        return f"Verdict: not testable as stated. {reason}"
     pairs = [pair for pair in results.experiment.forms.values() if set(pair) <= set(results.models)]
     columns = {pair: compared(results, pair) for pair in pairs or [results.experiment.compared]}
     said = [

@@ -41,7 +41,6 @@ class Outcome(Enum):
     LEVEL = "level"
     UNDECIDED = "undecided"
     NO_HEADROOM = "no headroom"
-    NOT_TESTABLE = "not testable as stated"
     OPEN = "not run"
 
 
@@ -156,8 +155,6 @@ class Comparison:
     def outcome(self) -> Outcome:
         """The verdict."""
         experiment = self.results.experiment
-        if experiment.not_testable:
-            return Outcome.NOT_TESTABLE
         if self.gap is None or self.standing is None:
             return Outcome.OPEN
         is_tie = experiment.expects == "equal" or self.row in experiment.ties
@@ -253,8 +250,6 @@ def group(outcomes: Sequence[Outcome]) -> Outcome:
     Nothing is decided while most rows have no runs.
     """
     kinds = set(outcomes)
-    if Outcome.NOT_TESTABLE in kinds:
-        return Outcome.NOT_TESTABLE
     if not outcomes or outcomes.count(Outcome.OPEN) > len(outcomes) / 2:
         return Outcome.OPEN
     decided = kinds & {Outcome.REPRODUCED, Outcome.DIRECTION, Outcome.OPPOSITE}
@@ -290,8 +285,6 @@ def in_a_line(results: Results) -> str:
     They are of the judged pairs that have runs, or else of the first.
     """
     experiment = results.experiment
-    if experiment.not_testable:
-        return "not testable as stated"
     pairs = [pair for pair in experiment.judged if set(pair) <= set(results.models)]
     return "; ".join(
         f"{against(pair)}: {counts([row.outcome for row in compared(results, pair)])}"

@@ -261,7 +261,3 @@ def test_both_forms_of_the_srwm_are_judged() -> None:
     assert STRONGEST not in verdict(with_models(results, *pair))
     for column in ("As printed", STRONGEST):
         assert f"{column}: 1 claim, 1 opposite." in overview([results])
-    reason = "It compares other sizes."
-    untestable = results_of(dataclasses.replace(experiment, not_testable=reason))
-    assert verdict(untestable) == "Verdict: not testable as stated. It compares other sizes."
-    assert "As printed: 1 claim, 1 not testable as stated." in overview([untestable])

@@ -230,10 +230,8 @@ def test_drawn_rows_are_judged_as_by_the_rule_as_it_is_printed() -> None:
         runs = [dataclasses.asdict(one) for one in row.results.runs]
         seen.add(expected := word(row.results.experiment, runs, ROW, PAIR))
         assert row.outcome.value == expected, row
-    together = {Outcome.PARTLY, Outcome.MIXED, Outcome.PARTLY_OPPOSITE, Outcome.NOT_TESTABLE}
+    together = {Outcome.PARTLY, Outcome.MIXED, Outcome.PARTLY_OPPOSITE}
     assert seen == {outcome.value for outcome in {*Outcome} - together}
-    untestable = compared(FAR, NEAR, not_testable="it compares other sizes")
-    assert untestable.outcome is Outcome.NOT_TESTABLE
 
 
 @pytest.mark.catches(
@@ -312,7 +310,6 @@ WORDS = ("reproduced", "direction only", "opposite", "undecided", "level", "no h
 def test_rows_say_together_what_each_of_them_says(count: int) -> None:
     for words in combinations_with_replacement(WORDS, count):
         assert group([Outcome(word) for word in words]).value == together([*words]), words
-    assert group([Outcome.NOT_TESTABLE] * count) is Outcome.NOT_TESTABLE
 
 
 def overview(label: str) -> list[str]:
