@@ -192,13 +192,6 @@ class Experiment:
         return tuple(dict.fromkeys(p for p in pairs if set(p) <= set(self.models)))
 
     @property
-    def judged(self) -> tuple[Pair, ...]:
-        """The pairs that decide the claim: with the model as printed, and in its best form."""
-        strongest = (MARKOVIAN, STRONGEST)
-        both = self.compared == (MARKOVIAN, PRINTED) and STRONGEST in self.models
-        return (self.compared, strongest) if both else (self.compared,)
-
-    @property
     def forms(self) -> dict[str, Pair]:
         """The pairs of the overview, by its columns; all have the first of the compared columns."""
         first, second = self.compared

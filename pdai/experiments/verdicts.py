@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from pdai.experiments.base import Pair
+from pdai.experiments.base import BEST, Pair
 from pdai.experiments.frames import Results
 
 
@@ -282,10 +282,11 @@ def against(pair: Pair) -> str:
 def in_a_line(results: Results) -> str:
     """The verdicts of an experiment, such as "SRWM against Markovian: opposite in 2 of 2 rows".
 
-    They are of the judged pairs that have runs, or else of the first.
+    They are of the SRWM's forms that have runs, or else of the first pair.
     """
     experiment = results.experiment
-    pairs = [pair for pair in experiment.judged if set(pair) <= set(results.models)]
+    forms = [pair for name, pair in experiment.forms.items() if name != BEST]
+    pairs = [pair for pair in forms if set(pair) <= set(results.models)]
     return "; ".join(
         f"{against(pair)}: {counts([row.outcome for row in compared(results, pair)])}"
         for pair in pairs or [experiment.compared]
