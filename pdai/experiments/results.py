@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from pdai.experiments.base import APART, Experiment, Metric
 from pdai.experiments.trainings import is_of
 from reference.contract.errors import InputError
@@ -80,17 +78,6 @@ class Run:
             figures = (getattr(self, of) or {}).get(metric)
             value = None if figures is None else figures["mean"]
         return None if value is None else float(value)
-
-    def distance_after(self, share: float) -> float:
-        """The TV after a share of the steps: the training curve, interpolated geometrically.
-
-        NaN before the first measurement in training.
-        """
-        steps, values = np.array([point for point in self.curve if point[0] > 0]).reshape(-1, 2).T
-        if not len(steps) or share * steps[-1] < steps[0]:
-            return float("nan")
-        logs = np.log(np.maximum(values, np.finfo(float).tiny))
-        return float(np.exp(np.interp(share * steps[-1], steps, logs)))
 
     def best_until(self, step: int, of: str = "learned") -> float:
         """The mean log reward of the 20 best distinct states that a sampler met until a step."""

@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import product
 from math import isnan
-from statistics import fmean, geometric_mean, median
+from statistics import geometric_mean, median
 from typing import Any
 
 import pandas as pd
@@ -112,24 +113,16 @@ def layout(results: Results) -> Any:
     return shown.drop(columns="").T.reset_index(names="") if is_turned else shown
 
 
-COSTS = ["", "model", "parameters", "steps", "seconds", "TV when the fastest was done"]
+COSTS = ["", "model", "parameters", "steps", "seconds"]
 
 
 def costs(results: Results) -> list[list[str]]:
-    """The cost of each row and model, and the mean TV when the fastest model was done.
-
-    Seconds are those of the fastest seed, as the first seed of a process compiles.
-    """
+    """The cost of each row and model; seconds are of the fastest seed, as the first compiles."""
     lines = []
-    for row in results.rows:
-        seconds = results.at(row).groupby("model").seconds.min()
-        for model, least in seconds.reindex(results.experiment.models).dropna().items():
-            runs, share = results.at(row, model).run, seconds.min() / least
-            first, early = runs.iloc[0], [run.distance_after(share) for run in runs]
-            # A combined sampler has the curve of its last part.
-            shown = [] if results.experiment.is_combined else [fmean(early)]
-            facts = [f"{first.parameters:,}", total_steps(first.config), f"{least:.0f}"]
-            lines.append([row, model, *facts, _ends(shown, "{:.4f}".format)])
+    for row, model in product(results.rows, results.models):
+        if len(of := results.at(row, model)):
+            parameters, steps = f"{of.run.iloc[0].parameters:,}", total_steps(of.run.iloc[0].config)
+            lines.append([row, model, parameters, steps, f"{of.seconds.min():.0f}"])
     return lines
 
 

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -116,22 +116,9 @@ def test_nothing_was_chosen_on_what_is_reported() -> None:
     assert not tuned & instances
 
 
-def test_what_a_model_cost_is_of_its_fastest_seed_and_read_off_its_curve() -> None:
-    def ends(**seconds: Sequence[float]) -> list[list[str]]:
-        """Seconds and end of the two models, whose seeds took so long."""
-        curve = [[0, 0.9], [100, 0.16], [200, 0.01]]
-        runs = [
-            run(model, seed, 0.01, seconds=took, curve=curve)
-            for model, times in seconds.items()
-            for seed, took in enumerate(times)
-        ]
-        return [line[-2:] for line in costs(Results(tiny((0, 1, 2, 3)), runs))]
-
-    # 7 of 9 of 200 steps: 5 of 9 of the way from 100, on a logarithmic scale.
-    early = f"{0.16 * (0.01 / 0.16) ** (5 / 9):.4f}"
-    assert ends(Markovian=(9, 8, 7), SRWM=(11, 10, 9, 99)) == [["7", "0.0100"], ["9", early]]
-    # Before the first measurement in training there is nothing to read off.
-    assert ends(Markovian=(9, 8, 7), SRWM=(30,))[1][-1] == "-"
+def test_what_a_model_cost_is_of_its_fastest_seed() -> None:
+    runs = [run("SRWM", seed, 0.01, seconds=took) for seed, took in enumerate((9.0, 8.0, 7.0))]
+    assert [line[-1] for line in costs(Results(tiny((0, 1, 2)), runs))] == ["7"]
 
 
 def test_what_was_met_at_any_time_counts_once() -> None:
