@@ -218,8 +218,7 @@ def _trained(config: TrainConfig, plan: _Plan, folder: Path, display: Display) -
     if not plan.start:
         # Twice the steps after a change, as there was time for them before.
         steps = config.optimiser.steps * (2 if plan.options else 1)
-        options = {"steps": steps, **plan.options, "out": folder}
-        complete(config.changed(**options), display=display)
+        complete(config.changed(**{"steps": steps, **plan.options, "out": folder}), display=display)
     elif not folder.exists():
         before = Run(folder.with_name(f"round-{plan.start}"))
         # Exploration is over.

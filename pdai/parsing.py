@@ -148,8 +148,7 @@ def parse(arguments: Sequence[str]) -> Any:
     every = commands(arguments)
     if ALL in arguments or not HELP.isdisjoint(arguments):
         # Help depends on the command and the problem alone.
-        words = takewhile(lambda word: not word.startswith("-"), arguments)
-        arguments = [*words, "--help"]
+        arguments = [*takewhile(lambda word: not word.startswith("-"), arguments), "--help"]
     else:
         _refuse_unknown_choices(arguments, every)
     printed = StringIO()

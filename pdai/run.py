@@ -175,8 +175,7 @@ class Run(InFolder):
             if not len(trajectories):
                 return np.zeros(0)
             with self.arithmetic():
-                policy = self.policy(of)
-                return log_probabilities(policy, self.environment, trajectories).log_p_f
+                return log_probabilities(self.policy(of), self.environment, trajectories).log_p_f
         assert terminals is not None
         law = self.law()
         if self.report.tv_kind != "float64":
@@ -252,8 +251,7 @@ class Run(InFolder):
             folder = create_run(config, state.policy(0), tables_digest(setup.environment))
         with removed_on_failure(folder):
             with self.arithmetic():
-                fresh = setup.initial._replace(sampler=state.sampler)
-                save_checkpoint(folder, fresh, 0.0)
+                save_checkpoint(folder, setup.initial._replace(sampler=state.sampler), 0.0)
             resume(folder, display=display)
         return Run(folder)
 

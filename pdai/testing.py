@@ -64,8 +64,7 @@ def assert_law(
     target = law_of(law, support)
     draws: list[Hashable] = []
     while True:
-        size = min(max(FIRST, len(draws)), most - len(draws))
-        draws += fresh_draws("assert_law", draw, size)
+        draws += fresh_draws("assert_law", draw, min(max(FIRST, len(draws)), most - len(draws)))
         try:
             made = certify(draws, problem=target, level=part)
         except InputError as error:

@@ -8,13 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, TypeAlias
 
-from reference.contract.errors import (
-    InputError,
-    TooLargeError,
-    check_sequence,
-    checked,
-    shown,
-)
+from reference.contract.errors import InputError, TooLargeError, check_sequence, checked, shown
 from reference.dag import Trajectory
 from reference.fields.field import FLOAT64, T, log_float
 from reference.policies import BackwardKernel, EdgeWeights, ForwardPolicy

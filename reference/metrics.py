@@ -168,8 +168,7 @@ def fcs_estimate(p: Floats, q: Floats, batches: npt.NDArray[np.int64]) -> Estima
     conditional_q = np.divide(parts_q, sums_q, out=np.zeros_like(parts_q), where=sums_q > 0)
     values = np.abs(conditional_p - conditional_q).sum(1) / 2
     values = np.where((sums_p > 0)[:, 0] == (sums_q > 0)[:, 0], values, 1.0)
-    error = values.std(ddof=1) / math.sqrt(len(values))
-    return Estimate(float(values.mean()), float(error))
+    return Estimate(float(values.mean()), float(values.std(ddof=1) / math.sqrt(len(values))))
 
 
 def _weights(name: str, values: object) -> Floats:

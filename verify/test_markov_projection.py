@@ -114,10 +114,8 @@ def test_states_that_are_not_visited_are_free() -> None:
 @pytest.mark.catches(
     "The price of forgetting is measured by the KL of the projection from the policy.",
     "reference/expressivity/memory.py",
-    "            [forward.values[e] for e in row],\n"
-    "            [projected.values[lifted.base_edge[e]] for e in row],\n",
-    "            [projected.values[lifted.base_edge[e]] for e in row],\n"
-    "            [forward.values[e] for e in row],\n",
+    "[forward.values[e] for e in row], [projected.values[lifted.base_edge[e]] for e in row]",
+    "[projected.values[lifted.base_edge[e]] for e in row], [forward.values[e] for e in row]",
 )
 @pytest.mark.claim("markov-projection")
 def test_the_price_of_forgetting_completes_a_pythagorean_identity(scope: Any) -> None:

@@ -145,8 +145,7 @@ def _first_terms(evaluation: Evaluation, arrays: Policy) -> Float[Array, "3 batc
     start = environment.observe(environment.initial())
     outputs = policy.network.read(policy.network.initial(), start)
     outputs = jnp.broadcast_to(outputs, (len(evaluation.trajectories.active), *outputs.shape))
-    rows = rows_of(between(evaluation.trajectories, 0, 1))
-    return row_terms(policy, environment, rows, outputs)
+    return row_terms(policy, environment, rows_of(between(evaluation.trajectories, 0, 1)), outputs)
 
 
 class LaterRows:
@@ -245,8 +244,7 @@ class LaterRows:
         if read_outs is None:
             return row_terms(full, self.environment, block, full.network.recall(seen, cached))
         assert isinstance(full.network, WithHead), full.network
-        outputs = full.network.after(read_outs, seen, cached)
-        return row_terms(full, self.environment, block, outputs)
+        return row_terms(full, self.environment, block, full.network.after(read_outs, seen, cached))
 
     def with_first(self, first: Float[Array, "3 batch"]) -> Float[Array, "3 batch time"]:
         """The terms of all steps, those of the first included; zero where padded."""

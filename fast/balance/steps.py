@@ -134,8 +134,7 @@ def evaluate(
     if not policy.backward.reads_latent:
         states = jax.tree.map(lambda leaf: leaf[:, :-1], states)
     seen = jax.vmap(jax.vmap(environment.observe))(states)
-    cached = tuple(jnp.swapaxes(each, 0, 1) for each in activations)
-    outputs = policy.network.recall(seen, cached)
+    outputs = policy.network.recall(seen, tuple(jnp.swapaxes(each, 0, 1) for each in activations))
     terms = row_terms(
         policy,
         environment,

@@ -80,8 +80,7 @@ def counterexample(landscape: Landscape, minimum: Minimum) -> Counterexample:
     it is irrational, small rows are taken whose loss is no larger than the balanced policy's. The
     rows of `p_B` come first, as they force those of `p_F`.
     """
-    free = np.arange(len(minimum.vector))
-    vector = landscape.polished(minimum.vector, free)
+    vector = landscape.polished(minimum.vector, np.arange(len(minimum.vector)))
     certain = min(landscape.floor, landscape.graded(vector)[0]) + CERTAIN
     least = min(0.05, minimum.distance / 2)
     shares, loss = _rounded(landscape, vector, certain, least)
@@ -110,12 +109,10 @@ def _rounded(
             tried[row.places] = np.log([float(share) for share in candidate])
             tried = landscape.polished(landscape.minimum(tried, free), free)
             rounded[number] = candidate
-            loss = landscape.graded(tried)[0]
-            if loss <= level and landscape.distance(tried) >= least:
+            if landscape.graded(tried)[0] <= level and landscape.distance(tried) >= least:
                 break
         vector = tried
-    shares = [rounded[number] for number in range(len(landscape.rows))]
-    return shares, landscape.graded(vector)[0]
+    return [rounded[number] for number in range(len(landscape.rows))], landscape.graded(vector)[0]
 
 
 def _candidates(logits: Floats) -> Iterator[tuple[Fraction, ...]]:

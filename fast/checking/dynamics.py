@@ -179,8 +179,7 @@ def _outputs(network: AbstractDynamics[Any], observations: Any) -> tuple[Any, An
         lined = tuple(jnp.swapaxes(leaf, 0, 1).reshape(-1, *leaf.shape[2:]) for leaf in rows)
         recalled = network.recall(flat.reshape(-1, flat.shape[-1]), lined)
     else:
-        by_batch = tuple(jnp.swapaxes(leaf, 0, 1) for leaf in rows)
-        recalled = network.recall(flat, by_batch)
+        recalled = network.recall(flat, tuple(jnp.swapaxes(leaf, 0, 1) for leaf in rows))
     return network.unroll(observations), jnp.stack(steps, -2), recalled
 
 

@@ -67,8 +67,7 @@ class Instance:
     @property
     def names(self) -> tuple[str, ...]:
         """The lifted states as text; without memory the states."""
-        labels = (self.lifted.base if self.is_markovian else self.lifted.dag).labels
-        return tuple(map(str, labels))
+        return tuple(map(str, (self.lifted.base if self.is_markovian else self.lifted.dag).labels))
 
     @property
     def target(self) -> tuple[Fraction, ...]:

@@ -296,8 +296,7 @@ def _gradient_errors(loss: Loss, landscape: Landscape) -> list[float]:
 
     With the values that sampling caches, if the loss reads them, and without.
     """
-    noise = np.random.default_rng(2).normal(size=len(landscape.balanced))
-    vector = landscape.balanced + noise
+    vector = landscape.balanced + np.random.default_rng(2).normal(size=len(landscape.balanced))
     exact = landscape.graded(vector)[1]
     scale = max(np.abs(exact).max(), 1e-12)
     of = loss, landscape.instance.environment, landscape.everything, landscape.batches

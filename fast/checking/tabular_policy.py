@@ -61,8 +61,7 @@ class LiftedTable(AbstractDynamics[Int[Array, "*batch"]]):
         self, latent: Int[Array, "*batch"], observation: Float[Array, "*batch states"]
     ) -> Int[Array, "*batch"]:
         """The number of the lifted state after a step to a state."""
-        following = jnp.asarray(np.array(self.following, np.int32))
-        return following[latent, jnp.argmax(observation, -1)]
+        return jnp.asarray(np.array(self.following, np.int32))[latent, jnp.argmax(observation, -1)]
 
     def read(
         self, latent: Int[Array, "*batch"], observation: Float[Array, "*batch states"]

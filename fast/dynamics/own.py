@@ -139,8 +139,7 @@ def _check_alone(owner: str, network: Any, seen: Any) -> None:
 @eqx.filter_jit
 def _two_outputs(network: Any, first: jax.Array, second: jax.Array) -> tuple[jax.Array, jax.Array]:
     latent = network.initial(first.shape[:1])
-    later = network.advance(latent, second)
-    return network.read(latent, first), network.read(later, second)
+    return network.read(latent, first), network.read(network.advance(latent, second), second)
 
 
 def _along(owner: str, batch: tuple[int, ...], network: Any, observations: Any) -> Any:

@@ -34,8 +34,7 @@ def haar_bases(count: int, d: int) -> Floats:
     diagonal of the triangle (Mezzadri, How to generate random matrices from the classical compact
     groups, 2007).
     """
-    gaussian = np.random.default_rng(0).normal(size=(count, d, d))
-    bases, triangles = np.linalg.qr(gaussian)
+    bases, triangles = np.linalg.qr(np.random.default_rng(0).normal(size=(count, d, d)))
     signed: Floats = bases * np.sign(np.diagonal(triangles, axis1=-2, axis2=-1))[:, None, :]
     return signed
 

@@ -122,8 +122,7 @@ ENVIRONMENTS: dict[type, Any] = {}
 
 def feature_count(environment: AbstractEnvironment[Any]) -> int:
     """The number of features of a state."""
-    shape = jax.eval_shape(lambda: environment.observe(environment.initial())).shape
-    return int(shape[0])
+    return int(jax.eval_shape(lambda: environment.observe(environment.initial())).shape[0])
 
 
 def feature_norm(environment: AbstractEnvironment[Any]) -> Float[Array, ""]:
@@ -133,7 +132,6 @@ def feature_norm(environment: AbstractEnvironment[Any]) -> Float[Array, ""]:
     states, the same each time: trajectories of an untrained policy would not do, as those on a grid
     stop near its corner. It is 1 if the features of all these states are zero.
     """
-    keys = jax.random.split(jax.random.key(0), SAMPLES)
-    final = jax.vmap(environment.random_terminal)(keys)
+    final = jax.vmap(environment.random_terminal)(jax.random.split(jax.random.key(0), SAMPLES))
     square = jnp.mean(jnp.sum(jax.vmap(environment.observe)(final) ** 2, -1))
     return jnp.sqrt(jnp.where(square > 0, square, 1.0))

@@ -48,8 +48,7 @@ class BitEnvironment(AbstractSequenceEnvironment):
         )
 
     def log_reward(self, state: SequenceState) -> Float[Array, ""]:
-        place = jnp.arange(self.word - 1, -1, -1)
-        bits = ((state.tokens[:, None] - 1) >> place) & 1
+        bits = ((state.tokens[:, None] - 1) >> jnp.arange(self.word - 1, -1, -1)) & 1
         distance = jnp.sum(bits.reshape(-1) != self.modes, axis=1).min()
         return -self.exponent * distance.astype(jnp.float32) / (self.length * self.word)
 

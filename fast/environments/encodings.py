@@ -47,5 +47,4 @@ def last_letters(
     """
     if last is None:
         return tokens
-    place = jnp.arange(tokens.shape[0])
-    return jnp.where(place < size - last, jnp.minimum(tokens, 1), tokens)
+    return jnp.where(jnp.arange(tokens.shape[0]) < size - last, jnp.minimum(tokens, 1), tokens)

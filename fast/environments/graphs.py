@@ -101,8 +101,7 @@ class GraphEnvironment(AbstractPairedEnvironment[GraphState]):
         return (self.start_adjacency | added).astype(jnp.float32)
 
     def log_reward(self, state: GraphState) -> Float[Array, ""]:
-        terminals = self.listed[-self.log_rewards.size :]
-        here = jnp.all(terminals == state.added[None], axis=1)
+        here = jnp.all(self.listed[-self.log_rewards.size :] == state.added[None], axis=1)
         return jnp.sum(jnp.where(here, self.log_rewards, 0.0))
 
     def encode(self, label: Graph) -> GraphState:

@@ -94,8 +94,7 @@ class GridEnvironment(AbstractPairedEnvironment[GridState]):
         seen = first_of_block(state.coordinates, self.coarse)
         if self.encoding != "one-hot":
             return encode_numbers(seen, self.encoding)
-        one_hot = seen[:, None] == jnp.arange(self.side)
-        return one_hot.astype(jnp.float32).reshape(-1)
+        return (seen[:, None] == jnp.arange(self.side)).astype(jnp.float32).reshape(-1)
 
     def log_reward(self, state: GridState) -> Float[Array, ""]:
         # |2x/(H-1) - 1| against 1/2, 3/5 and 4/5, in integers: float32 misplaces the bands.

@@ -65,8 +65,7 @@ class HardCoreEnvironment(AbstractAssignmentEnvironment):
         if self.order == "fixed":
             first = jnp.arange(self.places) == jnp.sum(state.values > 0)
             taken = jnp.any(taken & first)[None]
-        free = jnp.stack([jnp.ones_like(taken), ~taken], axis=-1)
-        return super().mask(state) & free.reshape(-1)
+        return super().mask(state) & jnp.stack([jnp.ones_like(taken), ~taken], axis=-1).reshape(-1)
 
     def random_terminal(self, key: PRNGKeyArray) -> Assignment:
         def decide(

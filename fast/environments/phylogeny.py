@@ -71,8 +71,7 @@ class PhylogenyEnvironment(AbstractSizedEnvironment[ForestState]):
         return ForestState(jnp.where(here, union, state.joined))
 
     def backward_step(self, state: ForestState, parent: Int[Array, ""]) -> ForestState:
-        top = self._tops(state)[parent]
-        return ForestState(jnp.where(state.joined == top, 0, state.joined))
+        return ForestState(jnp.where(state.joined == self._tops(state)[parent], 0, state.joined))
 
     def undo(self, state: ForestState, action: Int[Array, ""]) -> Int[Array, ""]:
         return self.left[action]
@@ -113,8 +112,7 @@ class PhylogenyEnvironment(AbstractSizedEnvironment[ForestState]):
 
         # Nodes come after those below them; the first is no node.
         order = jnp.argsort(state.joined)[1:]
-        changes = jax.lax.scan(join, self.letters, order)[1]
-        return self.log_weight * (jnp.sum(changes) - self.least)
+        return self.log_weight * (jnp.sum(jax.lax.scan(join, self.letters, order)[1]) - self.least)
 
     def encode(self, label: Forest) -> ForestState:
         joined = np.zeros(self.parents, np.int32)

@@ -36,8 +36,7 @@ class PreferenceEnvironment(AbstractAssignmentEnvironment):
         )
 
     def numbers(self, state: Assignment) -> Float[Array, " features"]:
-        chosen = state.values > 0
-        return jnp.concatenate([self._weights(state), chosen]).astype(jnp.float32)
+        return jnp.concatenate([self._weights(state), state.values > 0]).astype(jnp.float32)
 
     def log_reward(self, state: Assignment) -> Float[Array, ""]:
         # The scores are integers below 100, exact in any precision of matrix products.

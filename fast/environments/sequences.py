@@ -128,8 +128,7 @@ class AbstractSequenceEnvironment(AbstractSizedEnvironment[SequenceState]):
         seen = last_letters(state.tokens, state.size, self.last)
         if self.encoding != "one-hot":
             return encode_numbers(seen, self.encoding)
-        one_hot = seen[:, None] == jnp.arange(self.letters + 1)
-        return one_hot.astype(jnp.float32).reshape(-1)
+        return (seen[:, None] == jnp.arange(self.letters + 1)).astype(jnp.float32).reshape(-1)
 
 
 class SequenceEnvironment(AbstractSequenceEnvironment):

@@ -156,8 +156,7 @@ class TabularEnvironment(AbstractSizedEnvironment[NodeState]):
         return self.children[state.node, 0] == state.node
 
     def random_terminal(self, key: PRNGKeyArray) -> NodeState:
-        terminals = jnp.array(self.dag.terminals, jnp.int32)
-        return NodeState(jax.random.choice(key, terminals))
+        return NodeState(jax.random.choice(key, jnp.array(self.dag.terminals, jnp.int32)))
 
     def observe(self, state: NodeState) -> Float[Array, " features"]:
         if self.features is None:

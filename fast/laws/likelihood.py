@@ -112,8 +112,7 @@ def log_likelihood(
 
     seen, mask = every(environment.observe, after), every(environment.parent_mask, after)
     parent = every(environment.undo, before, drawn.actions)
-    log_p = backward.log_p_b(None, seen, mask)
-    taken = jnp.take_along_axis(log_p, parent[..., None], -1)[..., 0]
+    taken = jnp.take_along_axis(backward.log_p_b(None, seen, mask), parent[..., None], -1)[..., 0]
     return jnp.sum(jnp.where(drawn.active, taken, 0.0), -1)
 
 

@@ -96,8 +96,7 @@ def backward_paths(
         rows = np.minimum(np.arange(start, start + ESTIMATE_BLOCK), count - 1)
         part = jax.tree.map(lambda leaf, rows=rows: np.asarray(leaf)[rows], final)
         draws = _uniforms(environment, np.int64(seed), np.int64(start), ESTIMATE_BLOCK)
-        block = _backward(policy, environment, part, draws)
-        blocks.append(_cut(block, count - start))
+        blocks.append(_cut(_backward(policy, environment, part, draws), count - start))
     return _joined(blocks)
 
 
@@ -254,8 +253,7 @@ def _backward(policy: Policy, environment: AbstractEnvironment[Any], final: Any,
 @eqx.filter_jit(**UNOPTIMISED)
 def _uniforms(environment: AbstractEnvironment[Any], seed: Any, start: Any, batch: int) -> Any:
     """The draws of a block, by a program of their own, as each of the others would compile them."""
-    key = jax.random.fold_in(jax.random.key(seed), start)
-    return uniforms(key, environment, batch)
+    return uniforms(jax.random.fold_in(jax.random.key(seed), start), environment, batch)
 
 
 @eqx.filter_jit

@@ -72,8 +72,7 @@ class RowSampler(Sampler):
 
     def draw(self, count: int, *, labels: bool = False) -> Walks:
         """Independent trajectories drawn from `p_F`."""
-        blocks = [self._walk(min(BATCH, count - at)) for at in range(0, count, BATCH)]
-        return _joined(blocks)
+        return _joined([self._walk(min(BATCH, count - at)) for at in range(0, count, BATCH)])
 
     def draw_backward(self, terminals: Sequence[Hashable]) -> Walks:
         """One trajectory `tau ~ p_B(. | x)` for each terminal state."""

@@ -56,8 +56,7 @@ def target_law(enumeration: Enumeration) -> Floats:
 
 def uniform_law(enumeration: Enumeration) -> TerminalLaw:
     """The law of the policy that is uniform among the legal actions and the legal parents."""
-    weights = np.ones(len(enumeration.dag.edges))
-    return _summed(enumeration, weights, enumeration.uniform_log_p_b)
+    return _summed(enumeration, np.ones(len(enumeration.dag.edges)), enumeration.uniform_log_p_b)
 
 
 def has_exact_law(policy: AnyPolicy, enumeration: Enumeration) -> TypeGuard[Policy]:
@@ -159,8 +158,7 @@ def _summed(enumeration: Enumeration, weights: Floats, log_p_b: Floats | None) -
         log_p_f = np.log(p_f, where=p_f > 0, out=np.zeros_like(p_f))
         log_ratio = float(visits[starts] * p_f @ (log_p_f - log_p_b))
         log_z_below = float(p_t @ enumeration.log_rewards) - log_ratio
-    method = "exact, dynamic programming over the states"
-    return TerminalLaw(p_t, method, log_z_below=log_z_below)
+    return TerminalLaw(p_t, "exact, dynamic programming over the states", log_z_below=log_z_below)
 
 
 def sampled_law(
@@ -220,8 +218,7 @@ def backward_law(
     final = jax.tree.map(
         lambda leaf: np.repeat(leaf, each, axis=0), environment.encode_batch(labels)
     )
-    log_ratio = backward_paths(policy, environment, final, seed).log_ratio
-    ratio = np.exp(log_ratio).reshape(-1, each)
+    ratio = np.exp(backward_paths(policy, environment, final, seed).log_ratio).reshape(-1, each)
     p, chance = ratio.mean(1), ratio.std(1, ddof=1) / each**0.5
     error = (abs(1.0 - p.sum()) + chance.sum()) / 2
     if not error < histogram_error(p / p.sum(), samples):

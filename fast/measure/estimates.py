@@ -321,5 +321,4 @@ def _flat(states: Any) -> Any:
 
 @eqx.filter_jit(**UNOPTIMISED)
 def _uniform(environment: AbstractEnvironment[Any], seed: Any, count: int) -> Any:
-    keys = jax.random.split(jax.random.key(seed), count)
-    return jax.vmap(environment.random_terminal)(keys)
+    return jax.vmap(environment.random_terminal)(jax.random.split(jax.random.key(seed), count))

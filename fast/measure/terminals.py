@@ -40,8 +40,7 @@ class _Terminals:
         self.target = target_law(enumeration)
         self.batches = uniform_batches(len(self.target), FCS_SIZE, FCS_BATCHES, seed=0)
         rank = max(1, math.ceil(TOP_SHARE * len(self.target)))
-        threshold = np.sort(enumeration.log_rewards)[-rank]
-        self.top = self.nodes[enumeration.log_rewards >= threshold]
+        self.top = self.nodes[enumeration.log_rewards >= np.sort(enumeration.log_rewards)[-rank]]
 
     def figures(self, p: Floats, drawn: Ints, log_z: Estimate) -> Figures:
         """The figures of a law, and of terminals drawn from it, by number."""

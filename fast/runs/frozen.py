@@ -72,8 +72,7 @@ def check_tables(folder: Path, environment: AbstractEnvironment[Any]) -> None:
 
     Raises InputError if it has not: its numbers would then mean other states, or other rewards.
     """
-    stored = read_json(folder / "meta.json").get("tables")
-    if stored != tables_digest(environment):
+    if read_json(folder / "meta.json").get("tables") != tables_digest(environment):
         raise InputError(
             f"the run {str(folder)!r} was trained on other tables than its problem now gives: "
             "children(state) must list the same states in the same order in every process (sort "

@@ -16,13 +16,7 @@ from fast.runs.checkpoints import last_state, saved_step
 from fast.runs.display import PLAIN, Display, Progress
 from fast.runs.files import alone_in, check_free
 from fast.runs.folder import create_run, load_config
-from fast.runs.frozen import (
-    arithmetic,
-    check_tables,
-    load_trained,
-    tables_digest,
-    trainer_of,
-)
+from fast.runs.frozen import arithmetic, check_tables, load_trained, tables_digest, trainer_of
 from fast.runs.identity import check_same_run
 from fast.runs.loop import CHUNK, Loop, check_finite
 from fast.runs.meter import Meter, Probe

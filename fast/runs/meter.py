@@ -134,8 +134,7 @@ def hints(
             f"the trajectories of {name_of_part('dynamics', dynamics)} are too many to sum; the "
             "law of a Markovian policy (--dynamics markov) is summed exactly here"
         )
-    best = max(abs(figures.best) for figures in report.learned)
-    return (*sentences, *coarse(precision, best))
+    return (*sentences, *coarse(precision, max(abs(figures.best) for figures in report.learned)))
 
 
 def coarse(precision: Precision, size: float) -> tuple[str, ...]:

@@ -43,8 +43,7 @@ def sample_backward(
     _, (earlier, actions, active) = lax.scan(move, final, draws)
     # Row k is k + 1 steps before the end. A trajectory of L steps begins at row L - 1.
     time, batch = draws.shape
-    length = active.sum(0)
-    row = length - 1 - jnp.arange(time)[:, None]
+    row = active.sum(0) - 1 - jnp.arange(time)[:, None]
     forward = row >= 0
     take = jnp.maximum(row, 0), jnp.arange(batch)
     states = jax.tree.map(

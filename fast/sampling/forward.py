@@ -110,13 +110,11 @@ def sample_trajectories(
     start, observation = repeat((initial, seen), batch)
     carry = (start, observation, network.initial((batch,)), jnp.ones(batch, bool))
     # All begin in the same state: one row is evaluated for it.
-    outputs = repeat(network.read(network.initial(), seen), batch)
-    carry, first = walk.take(carry, outputs, draws[0])
+    carry, first = walk.take(carry, repeat(network.read(network.initial(), seen), batch), draws[0])
     (final, *_), (rest, activations) = _scan(environment, schedule, walk.move, carry, draws[1:])
     later, actions, active, log_p_f = jax.tree.map(_joined, first, rest)
     states = jax.tree.map(_joined, start, later)
-    log_reward = jax.vmap(environment.log_reward)(final)
-    drawn = Trajectories(states, actions, active, final, log_reward)
+    drawn = Trajectories(states, actions, active, final, jax.vmap(environment.log_reward)(final))
     return batch_first(drawn), Cached(log_p_f.T, activations)
 
 

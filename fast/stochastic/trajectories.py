@@ -76,8 +76,7 @@ def sample_latent_trajectories(
     """
     batch = noise.uniform.shape[1]
     weights = jnp.broadcast_to(policy.start.log_weights(), (batch, len(policy.start.logits)))
-    every = jnp.ones(weights.shape, bool)
-    component = draw_action(weights, every, noise.uniform[0], ON_POLICY)
+    component = draw_action(weights, jnp.ones(weights.shape, bool), noise.uniform[0], ON_POLICY)
     latent = _first(policy, component, noise.normal[0])
     state = repeat(environment.initial(), batch)
 
@@ -182,8 +181,7 @@ def evaluate(
     if policy.is_stochastic:
         log_p_f = log_p_f + log_normal(after, *policy.forward(seen[:, 1:], before))
         log_p_f = log_p_f.at[:, 0].add(policy.start.log_density(latents[:, 0]))
-        back = policy.backward(seen[:, :-1], seen[:, 1:], after)
-        log_p_b = log_p_b + log_normal(before, *back)
+        log_p_b = log_p_b + log_normal(before, *policy.backward(seen[:, :-1], seen[:, 1:], after))
         log_reward = log_reward + target.log_density(latents[:, -1])
     kept = [jnp.where(base.active, term, 0.0) for term in (log_p_f, log_p_b)]
     return Steps(kept[0], kept[1], jnp.zeros_like(log_p_f), base.active, log_reward)

@@ -37,13 +37,7 @@ class _Tasks(Mapping[str, type[Task]]):
 
 TASKS = _Tasks()
 
-__all__ = [
-    "TASKS",
-    "CustomTask",
-    "Task",
-    "problem_meant",
-    "task_meant",
-]
+__all__ = ["TASKS", "CustomTask", "Task", "problem_meant", "task_meant"]
 
 
 def task_meant(problem: Any) -> tuple[type[Task], dict[str, Any]]:

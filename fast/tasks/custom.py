@@ -70,5 +70,4 @@ class CustomTask(Task):
     @property
     def short_name(self) -> str:
         """The name of the problem, or of the environment."""
-        spec = self.problem or self.environment
-        return spec.rpartition(":")[2].lower().replace(".", "-")
+        return (self.problem or self.environment).rpartition(":")[2].lower().replace(".", "-")

@@ -58,8 +58,7 @@ def make_policy(
     network_key, backward_key = jax.random.split(key)
 
     def build(width: int) -> Policy:
-        hidden = [width] * dynamics.layers
-        backward = p_b.build(features, parents, hidden, key=backward_key)
+        backward = p_b.build(features, parents, [width] * dynamics.layers, key=backward_key)
         outputs = environment.actions + backward.outputs + has_flow
         network = dynamics.build(environment, outputs, width, key=network_key)
         if p_b.reads_latent and network.is_markovian:

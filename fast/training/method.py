@@ -65,8 +65,7 @@ def inverse_temperature(
     """
     if not sampling.anneal:
         return 1.0
-    left = jnp.clip(1 - step / (sampling.anneal * steps), 0, 1)
-    return sampling.anneal_from**left
+    return sampling.anneal_from ** jnp.clip(1 - step / (sampling.anneal * steps), 0, 1)
 
 
 def annealed(

@@ -16,13 +16,7 @@ from fast.sampling.forward import sample_trajectories
 from fast.sampling.replay import Buffer, add, choose, empty_buffer
 from fast.training.build import make_policy
 from fast.training.combined import combined_loss
-from fast.training.method import (
-    Gradient,
-    Method,
-    annealed,
-    exploration,
-    inverse_temperature,
-)
+from fast.training.method import Gradient, Method, annealed, exploration, inverse_temperature
 from fast.training.processes import gathered
 from fast.training.state import TrainState
 from fast.training.step import AXIS, Batch, loss_and_gradient, on_devices

@@ -63,8 +63,7 @@ class OptimiserOptions:
         check_fields(self, stored=True)
         require_counts(self, "steps")
         for name in ("learning_rate", "table_learning_rate"):
-            rate = getattr(self, name)
-            require(self, name, 0 < rate < float("inf"), "be positive and finite")
+            require(self, name, 0 < getattr(self, name) < float("inf"), "be positive and finite")
         require(self, "clip", 0 <= self.clip < float("inf"), "be at least 0, and finite")
 
     def for_network(self, steps: Any = None) -> "optax.GradientTransformation":

@@ -162,8 +162,7 @@ def _programs(config: TrainConfig, schedule: Schedule) -> tuple[Any, jax.stages.
         environment: AbstractEnvironment[Any], frozen: FrozenSamplers, seeds: Int[Array, " seeds"]
     ) -> TrainState:
         def of_seed(seed: Int[Array, ""], policies: tuple[Policy, ...]) -> TrainState:
-            method = method_of(frozen, policies)
-            sampler, buffer = method.begin(environment, seed)
+            sampler, buffer = method_of(frozen, policies).begin(environment, seed)
             parameters = eqx.filter(sampler, eqx.is_inexact_array)
             return TrainState(sampler, optimizer_for().init(parameters), buffer, jnp.int32(0))
 

@@ -90,8 +90,7 @@ class _Steps:
     def _logits(self, policy: Any, states: Sequence[State], masks: Sequence[Any]) -> Logits:
         """The logits of a policy, and the actions that the library has not masked as invalid."""
         encoded = self.env.states2policy([state for state, _ in states])
-        logits = policy(encoded).detach().cpu().double().numpy()
-        return Logits(logits, ~np.array(masks, bool))
+        return Logits(policy(encoded).detach().cpu().double().numpy(), ~np.array(masks, bool))
 
 
 def _plain(state: Any) -> Hashable:

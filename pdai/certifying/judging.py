@@ -12,13 +12,7 @@ from pdai.certifying.proofs import bare_proof, exact_proof, samples_proof
 from pdai.certifying.target import Real, Target, check_outside
 from reference.certificates.bare import STANDING_OUT, against_law, against_samples
 from reference.certificates.betting import Interval
-from reference.certificates.expectations import (
-    FeatureMeans,
-    both,
-    exact_lines,
-    modes,
-    sample_lines,
-)
+from reference.certificates.expectations import FeatureMeans, both, exact_lines, modes, sample_lines
 from reference.certificates.independence import check_apart, check_independent
 from reference.certificates.listed import ListedLaw
 from reference.certificates.recorded import Recorded
@@ -297,8 +291,7 @@ def _bare(
         if features is not None:
             lines += sample_lines(features, samples, known, level, kind)
         if question.certificate is not None:
-            problem = source.target.problem
-            notes += bare_proof(question.certificate, samples, known, problem, level)
+            notes += bare_proof(question.certificate, samples, known, source.target.problem, level)
     elif target is not None:
         texts, values = source.target.texts(), dict.fromkeys(target)
         texts.check(values, "the target")

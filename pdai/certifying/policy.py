@@ -48,8 +48,7 @@ class FunctionSource(SamplerSource):
 
     def exact(self, file: str | Path | None) -> ExactLaw:
         made = self.rows.exact(self.target.dag(), self.target.max_states)
-        name = name_of(type(self.target.problem))
-        return self.law_of_rows(made, file, name, self.rows.floats())
+        return self.law_of_rows(made, file, name_of(type(self.target.problem)), self.rows.floats())
 
     def walker(self) -> Walker:
         problem, dag = self.target.problem, None

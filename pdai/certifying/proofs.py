@@ -115,12 +115,10 @@ def samples_proof(
         )
         for x, forward, backward in paths
     ]
-    name = name_of(type(problem))
-    claim = write_samples(path, samples, log_z, interval, level, problem=name)
+    claim = write_samples(path, samples, log_z, interval, level, problem=name_of(type(problem)))
     verdict = _checked_claim(path, check_samples)
     bounds = Line("TV", claim, "bound").text()
-    more = f"TV lies in {bounds}, if its samples are independent draws"
-    return _remarks(path, verdict, more)
+    return _remarks(path, verdict, f"TV lies in {bounds}, if its samples are independent draws")
 
 
 def bare_proof(

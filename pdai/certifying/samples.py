@@ -270,7 +270,6 @@ def certify_samples(
         if source.samples is None or own.problem is None:
             raise InputError("log_prob is of bare samples beside a law or problem: leave it out")
         terminals = [*source.samples]
-        logs = LogProb.at(log_prob).many(terminals)
-        source.price(Record(terminals, {PRICED: logs}))
+        source.price(Record(terminals, {PRICED: LogProb.at(log_prob).many(terminals)}))
         source.conditions = [*source.conditions, DRAWN_FROM]
     return judged(source, question)

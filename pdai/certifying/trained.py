@@ -92,8 +92,7 @@ class RunSource(SamplerSource):
         made = exact_policy(self.policy, enumeration, self.target.max_states)
         law = self.law_of_rows(made, file, self.config.task.short_name, ROWS)
         texts = self.config.task.texts
-        records = read_metrics(self.folder)
-        advice = what_now(law, enumeration, records, self.row, texts, self.folder)
+        advice = what_now(law, enumeration, read_metrics(self.folder), self.row, texts, self.folder)
         return law._replace(notes=[*law.notes, *advice])
 
     def walker(self) -> RowSampler:

@@ -51,5 +51,4 @@ def show(table: object) -> None:
             return super().render_str(printable(text), **options)
 
     # Outside a terminal, the table is wide enough that no cell is cut.
-    width = None if Console().is_terminal else 120
-    Plain(width=width, markup=False, emoji=False).print(table)
+    Plain(width=None if Console().is_terminal else 120, markup=False, emoji=False).print(table)

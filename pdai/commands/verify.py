@@ -68,8 +68,7 @@ class Verify:
             command += ["--exhaustive"] if self.exhaustive else []
             command += ["--ledger-notes", str(self.write_notes)] if self.write_notes else []
             command += ["--ledger-json", str(ledger), *package.submodule_search_locations]
-            output = sys.stderr if self.json else None
-            status = subprocess.run(command, stdout=output).returncode
+            status = subprocess.run(command, stdout=sys.stderr if self.json else None).returncode
             if status == 4:
                 sys.exit(2)
             if not ledger.exists():

@@ -118,8 +118,7 @@ def _progress(tasks: Mapping[str, Task]) -> str:
     """Progress in words: the steps of tasks that have begun to train, and how many wait."""
     begun = []
     for name, task in tasks.items():
-        records = map(read_metrics, task.steps)
-        if steps := sum(of_run[-1]["step"] for of_run in records if of_run):
+        if steps := sum(of_run[-1]["step"] for of_run in map(read_metrics, task.steps) if of_run):
             begun.append(f"{name} {steps:,}/{sum(task.steps.values()):,}")
     others = len(tasks) - len(begun)
     return "  ".join([*begun, *[f"{others} to begin"] * bool(others)])

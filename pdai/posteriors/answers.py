@@ -378,8 +378,7 @@ class SelectionAnswer(Answer):
     @property
     def facts(self) -> dict[str, str]:
         """Data, outcome, prior and error, in words."""
-        log_z = self.posterior.log_z()
-        factor = log_z.value + self.posterior.offset
+        factor = self.posterior.log_z().value + self.posterior.offset
         return {
             **self._data_facts(as_categories=False),
             "outcome": self.outcome,

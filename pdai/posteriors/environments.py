@@ -114,8 +114,7 @@ class StructureEnvironment(AbstractDigraphEnvironment[NetworkState]):
         last = state.adjacency
         if self.order == "fixed":
             last &= self._places() == self._last(state)
-        here = last[self.sources, self.targets] & ~state.stopped
-        return jnp.append(here, state.stopped)
+        return jnp.append(last[self.sources, self.targets] & ~state.stopped, state.stopped)
 
     def is_terminal(self, state: NetworkState) -> Bool[Array, ""]:
         return state.stopped
@@ -133,8 +132,7 @@ class StructureEnvironment(AbstractDigraphEnvironment[NetworkState]):
         return jnp.sum(self.table[jnp.arange(self.nodes), self._families(state)])
 
     def encode(self, label: Network) -> NetworkState:
-        masks = np.array(label.parents)
-        adjacency = (masks >> np.arange(self.nodes)[:, None] & 1).astype(bool)
+        adjacency = (np.array(label.parents) >> np.arange(self.nodes)[:, None] & 1).astype(bool)
         reach = adjacency | np.eye(self.nodes, dtype=bool)
         for _ in range((self.nodes - 1).bit_length()):
             reach = reach @ reach
@@ -212,8 +210,7 @@ class SelectionEnvironment(AbstractPairedEnvironment[SelectionState]):
         """The environment with the parameters of `problem`."""
         size = len(problem.names) + 1
         logs = np.log(np.array(problem.mantissas)) + math.log(2) * np.array(problem.exponents)
-        table = jnp.asarray(logs, jnp.float32)
-        return cls(table=table, horizon=size, actions=size, parents=size)
+        return cls(table=jnp.asarray(logs, jnp.float32), horizon=size, actions=size, parents=size)
 
     def initial(self) -> SelectionState:
         return SelectionState(jnp.zeros(self.actions - 1, bool), jnp.bool_(False))
@@ -236,8 +233,7 @@ class SelectionEnvironment(AbstractPairedEnvironment[SelectionState]):
         return state.stopped
 
     def random_terminal(self, key: PRNGKeyArray) -> SelectionState:
-        chosen = jax.random.bernoulli(key, shape=(self.actions - 1,))
-        return SelectionState(chosen, jnp.bool_(True))
+        return SelectionState(jax.random.bernoulli(key, shape=(self.actions - 1,)), jnp.bool_(True))
 
     def observe(self, state: SelectionState) -> Float[Array, " features"]:
         return jnp.append(state.chosen, state.stopped).astype(jnp.float32)

@@ -82,8 +82,7 @@ def graphml(names: Sequence[str], edges: Edges) -> bytes:
     """A directed graph as GraphML: nodes n0, n1, ... with the attribute `name`."""
     root = Element("graphml", xmlns="http://graphml.graphdrawing.org/xmlns")
     for name, owner, kind in (("name", "node", "string"), ("probability", "edge", "double")):
-        attributes = {"for": owner, "attr.name": name, "attr.type": kind}
-        SubElement(root, "key", attributes, id=name)
+        SubElement(root, "key", {"for": owner, "attr.name": name, "attr.type": kind}, id=name)
     graph = SubElement(root, "graph", id="G", edgedefault="directed")
     for i, name in enumerate(names):
         SubElement(SubElement(graph, "node", id=f"n{i}"), "data", key="name").text = name

@@ -72,8 +72,7 @@ class UniformDags(eqx.Module):
         """One more layer, if nodes are left, with the parents of its nodes."""
         size_key, node_key, family_key, parent_key = jax.random.split(key, 4)
         u, last, done = at.placed.sum(), at.last.sum(), jnp.all(at.placed)
-        logits = self.log_layer[u, last]
-        size = jax.random.categorical(size_key, jnp.where(done, 0.0, logits))
+        size = jax.random.categorical(size_key, jnp.where(done, 0.0, self.log_layer[u, last]))
         size = jnp.where(done, 0, size)
         chosen = _ranks(jax.random.uniform(node_key, (self.nodes,)), ~at.placed) < size
         rows = jnp.where(done, 0.0, self.log_family[u, last])

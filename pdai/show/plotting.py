@@ -287,8 +287,7 @@ def _draw_law(axis: Any, learned: Any, target: Any, family: tuple[str, str]) -> 
             span = both[1] / low
             subs = (1.0, 2.0, 5.0) if span < 20 else (1.0, 3.0) if span < 100 else (1.0,)
             scale.set_major_locator(LogLocator(subs=subs))
-            every = (np.inf, np.inf)
-            scale.set_major_formatter(LogFormatterSciNotation(minor_thresholds=every))
+            scale.set_major_formatter(LogFormatterSciNotation(minor_thresholds=(np.inf, np.inf)))
             scale.set_minor_formatter(NullFormatter())
         about = "equal on the line"
         if min(target.min(), learned.min()) < low:

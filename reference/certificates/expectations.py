@@ -150,5 +150,4 @@ def sample_lines(
 
 def _farthest_first(groups: Sequence[tuple[Fraction | float, Sequence[Line]]]) -> list[Line]:
     """The lines of groups, each with the distance that it shows."""
-    ordered = sorted(groups, key=lambda group: -group[0])
-    return [line for _, lines in ordered for line in lines]
+    return [line for _, lines in sorted(groups, key=lambda group: -group[0]) for line in lines]

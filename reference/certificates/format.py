@@ -308,8 +308,7 @@ def _row(lines: Lines, line: str) -> Row:
     if kind == "t" and len(read) == 1:
         row = Terminal(lines.label(label), read[0])
     elif kind == "i" and len(read) % 2:
-        steps = tuple(zip(read[1::2], read[2::2], strict=True))
-        row = Inner(lines.label(label), read[0], steps)
+        row = Inner(lines.label(label), read[0], tuple(zip(read[1::2], read[2::2], strict=True)))
     else:
         raise lines.malformed(
             "expected 't REWARD | LABEL' or 'i DENOMINATOR CHILD NUMERATOR ... | LABEL'"

@@ -166,8 +166,7 @@ def _recent(places: Places) -> Iterator[_Look]:
 
 def _left(places: Places) -> Floats:
     """For each sample, how many later ones are equal."""
-    left = np.bincount(places)[places] - 1 - earlier(places)
-    return left.astype(np.float64)
+    return (np.bincount(places)[places] - 1 - earlier(places)).astype(np.float64)
 
 
 def _look(apart: int, pairs: str, same: Flags, chances: Floats) -> _Look:

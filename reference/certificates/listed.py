@@ -117,10 +117,7 @@ def _text(sample: object) -> str:
 
 
 def law_of(
-    law: Any,
-    support: Any = None,
-    header: bool | None = None,
-    columns: Sequence[str] = (),
+    law: Any, support: Any = None, header: bool | None = None, columns: Sequence[str] = ()
 ) -> ListedLaw:
     """The law that `certify` is given.
 

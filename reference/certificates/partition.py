@@ -110,8 +110,7 @@ def bound_partition(
 
 
 def _log_bound(problem: Any, state: Hashable) -> float:
-    name = type(problem).__name__
-    bound = called(name, "log_mass_bound", problem.log_mass_bound, state)
+    bound = called(type(problem).__name__, "log_mass_bound", problem.log_mass_bound, state)
     value = number_or_infinite(bound, Of("log_mass_bound", state))
     if value == math.inf:
         raise InputError(

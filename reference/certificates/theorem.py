@@ -115,8 +115,7 @@ class Theorem(NamedTuple):
             unit = 10**_DECIMALS
             by, numbers = "between", [int(self.low * unit), unit, int(self.high * unit), unit]
             statement = f"{decimal(self.low)} <= TV table p_T <= {decimal(self.high)}"
-        closed = _CLOSED[self.closed]
-        head = _HEAD.format(claim=self.claim, common=self.common, closed=closed)
+        head = _HEAD.format(claim=self.claim, common=self.common, closed=_CLOSED[self.closed])
         blocks, whole = in_blocks("rows", [_term(row) for row in self.rows])
         table = f"Table {quoted(self.problem)} {self.common} ({whole}no_more)"
         tail = {

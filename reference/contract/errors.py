@@ -15,16 +15,7 @@ from contextlib import contextmanager
 from numbers import Real
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import (
-    Any,
-    Literal,
-    ParamSpec,
-    TypeVar,
-    Union,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -195,8 +186,7 @@ def check_type(owner: str, name: str, value: object, kind: type | tuple[type, ..
         kind: the class or classes.
     """
     if not isinstance(value, kind):
-        kinds = kind if isinstance(kind, tuple) else (kind,)
-        expected = " or ".join(k.__name__ for k in kinds)
+        expected = " or ".join(k.__name__ for k in (kind if isinstance(kind, tuple) else (kind,)))
         raise InputError(
             f"{owner}: {name} is {shown(value)}, a {type(value).__name__}, but must be a {expected}"
         )

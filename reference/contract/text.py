@@ -25,8 +25,7 @@ def _nearest_text(value: Fraction | float, digits: int) -> str:
     if text not in ("0", "1") or not (off := Fraction(value) - int(text)):
         return text
     one = f"1 {'+' if off > 0 else '-'} " if text == "1" else ""
-    size = Context(prec=digits).divide(abs(off.numerator), off.denominator)
-    return f"{one}{size.normalize():g}"
+    return f"{one}{Context(prec=digits).divide(abs(off.numerator), off.denominator).normalize():g}"
 
 
 def small(value: Fraction | float, *, down: bool | None = None, digits: int = 6) -> str:

@@ -89,8 +89,7 @@ def price_of_forgetting(lifted: LiftedDAG[Any], forward: ForwardPolicy[Ordered])
     return math.fsum(
         float(visits[node])
         * kl_divergence(
-            [forward.values[e] for e in row],
-            [projected.values[lifted.base_edge[e]] for e in row],
+            [forward.values[e] for e in row], [projected.values[lifted.base_edge[e]] for e in row]
         )
         for node, row in enumerate(lifted.dag.out_edges)
         if row and visits[node] > 0

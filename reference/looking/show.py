@@ -274,8 +274,7 @@ def render(picture: Picture) -> Figure:
     # One unit of margin for the names of outer nodes.
     width, height = max(xs) + 2, max(ys) - min(ys) + 2
     scale = min(INCHES, 18 / width, 14 / height)
-    size = max(scale * width, 3), max(scale * height, 1.5)
-    figure = Figure(figsize=size, layout="constrained")
+    figure = Figure(figsize=(max(scale * width, 3), max(scale * height, 1.5)), layout="constrained")
     axes = figure.add_subplot()
     axes.set_axis_off()
     axes.set_xlim(-1, max(xs) + 1)
@@ -319,8 +318,7 @@ def _edge_names(
         for rank, edge in enumerate(sorted(edges, key=lambda e: -others[e][1])):
             x = (1 - ALONG) * nodes[v][0] + ALONG * others[edge][0]
             y = nodes[v][1] + LINE * ((len(edges) - 1) / 2 - rank)
-            text = picture.edge_names[edge]
-            axes.text(x, y, text, ha="center", va="center", zorder=4, **SMALL)
+            axes.text(x, y, picture.edge_names[edge], ha="center", va="center", zorder=4, **SMALL)
 
 
 def _edge(axes: Axes, points: Sequence[Point]) -> None:

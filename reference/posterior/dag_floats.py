@@ -121,8 +121,7 @@ class DagFloats:
 
     def _outside(self, sets: Ints) -> Ints:
         """The nodes outside of each of some sets of one size, rising, a row each."""
-        outside = ~sets[:, None] >> np.arange(self.nodes) & 1
-        return np.nonzero(outside)[1].reshape(len(sets), -1)
+        return np.nonzero(~sets[:, None] >> np.arange(self.nodes) & 1)[1].reshape(len(sets), -1)
 
     def _block(self, sets: Ints, work: Workspace) -> Block:
         others = self._outside(sets)
@@ -164,8 +163,7 @@ class DagFloats:
         others = self._outside(sets)
         by_own = tuple(part[others, parents[:, None]] for part in self.within)
         out = np.empty((2, 1 + shares * others.shape[1], len(sets)))
-        above = tuple(self._above_sums)
-        folded(sets, others, by_own, base, above, is_empty_term, shares, out)
+        folded(sets, others, by_own, base, tuple(self._above_sums), is_empty_term, shares, out)
         return out
 
     def _entries(
@@ -237,8 +235,7 @@ class DagFloats:
 
     def _sum_above(self, firsts: Floats | None) -> Scaled:
         sums = self._above_sums = Scaled.empty((self.full + 1,))
-        one = np.array([self.full])
-        sums.put(one, Scaled.of(np.ones(1), np.zeros(1), np.zeros(1, np.int64)))
+        sums.put(np.array([self.full]), Scaled.of(np.ones(1), np.zeros(1), np.zeros(1, np.int64)))
 
         def action(sets: Ints, lane: int) -> None:
             others = self._outside(sets)
@@ -246,12 +243,7 @@ class DagFloats:
             singles = sums.exponent[sets[:, None] | np.left_shift(1, others)]
             base = (singles + self.within.exponent[at]).max(axis=1)
             folded = self._folded(
-                sets,
-                sets,
-                base,
-                self._spaces[lane],
-                is_empty_term=False,
-                shares=firsts is not None,
+                sets, sets, base, self._spaces[lane], is_empty_term=False, shares=firsts is not None
             )
             made = Scaled.of(-folded[0, 0], -folded[1, 0], base)
             sums.put(sets, made)
@@ -279,8 +271,7 @@ class DagFloats:
         def action(sets: Ints, lane: int) -> None:
             work = self._spaces[lane]
             start = _added([part for sums in lanes for part in sums[:, sets]], work)
-            shares = start[0] * above.high[sets] / above.high[0]
-            closed[sets] = shares
+            closed[sets] = start[0] * above.high[sets] / above.high[0]
             self._add_products(sets, start, lanes[lane], work)
 
         self._run(range(self.nodes + 1), action, "paths")
@@ -365,8 +356,7 @@ class DagFloats:
             if not len(placed):
                 return
             outside = placed ^ 1 << u
-            work = self._spaces[lane]
-            after = self._folded(placed, outside, above.exponent[placed], work)[0, 0]
+            after = self._folded(placed, outside, above.exponent[placed], self._spaces[lane])[0, 0]
             own = after * within.high[u, outside] / above.high[outside]
             power = above.exponent[placed] + within.exponent[u, outside] - above.exponent[outside]
             shares[outside] = closed[outside] * np.ldexp(own, np.maximum(power, -2000))

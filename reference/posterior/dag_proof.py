@@ -137,8 +137,7 @@ class Sums(NamedTuple):
 
 def _reported(law: GraphPosterior) -> tuple[list[list[tuple[int, int]]], list[int]]:
     """Probabilities in floats, and bounds of their errors, as integers over one power of two."""
-    bounds = law.error, law.ancestor_error
-    tables = law.edges.T, law.ancestors, [bounds]
+    tables = law.edges.T, law.ancestors, [(law.error, law.ancestor_error)]
     over = max(x.as_integer_ratio()[1] for table in tables for row in table for x in row)
     edges, paths, (errors,) = (
         [[int(Fraction(x) * over) for x in row] for row in table] for table in tables

@@ -116,8 +116,7 @@ class DagSums:
         terms, weights = self._terms(self.above, placed), [self.within[v][placed] for v in others]
         derivatives = []
         for j in reversed(range(len(others))):
-            half = len(terms) // 2
-            (share,) = folded(terms[half:], weights[:j])
+            (share,) = folded(terms[len(terms) // 2 :], weights[:j])
             derivatives.append((others[j], self.below[placed] * share))
             terms = folded(terms, weights[j : j + 1])
         return derivatives

@@ -219,8 +219,7 @@ class GraphPosterior:
 
     def probability(self, graph: Network) -> float:
         """The probability of a graph."""
-        nodes = np.arange(self.nodes)
-        logs = self.scores[nodes, list(graph.parents)]
+        logs = self.scores[np.arange(self.nodes), list(graph.parents)]
         if not (logs > -np.inf).all():
             return 0.0
         rounded = dyadic_exponentials(logs)

@@ -194,8 +194,7 @@ def linear_extensions(parents: Sequence[int]) -> int:
 
 def _places(order: Order) -> list[tuple[int, int]]:
     """Each node with the mask of those before it."""
-    masks = accumulate((1 << v for v in order), initial=0)
-    return list(zip(order, masks, strict=False))
+    return list(zip(order, accumulate((1 << v for v in order), initial=0), strict=False))
 
 
 def _logs(rows: Sequence[Sequence[int]], shifts: Sequence[int]) -> list[list[float]]:

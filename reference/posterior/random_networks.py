@@ -45,8 +45,7 @@ def random_network(
     rng = Random(seed)
     order = rng.sample(range(nodes), nodes)
     chosen = (_equal_parents if graphs == "erdos-renyi" else _popular_parents)(order, rng)
-    noise = np.random.default_rng(seed)
-    data = noise.normal(size=(rows, nodes))
+    data = np.random.default_rng(seed).normal(size=(rows, nodes))
     for v in order:
         for u in chosen[v]:
             beta = rng.choice((-1, 1)) * rng.uniform(0.5, 2)

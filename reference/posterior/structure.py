@@ -113,8 +113,7 @@ class StructureLearning(Summed):
         n = check_size(len(table))
         most = check_max_parents(max_parents, n)
         variables = column_names(owner, names, n)
-        allowed = possible_families(n, most)
-        table, offset = relative_scores(owner, table, variables, allowed)
+        table, offset = relative_scores(owner, table, variables, possible_families(n, most))
         return cls(*integer_weights(table), most, variables, offset)
 
     @classmethod

@@ -105,8 +105,7 @@ class PlaceByPlace(ABC, Generic[Values]):
         """The states with one place less set: the last one, or any."""
         kind: Any = type(state)
         x, empty = state[0], self.initial[0][0]
-        places = set_last(x, empty, self.order)
-        return tuple(kind((*x[:i], empty, *x[i + 1 :])) for i in places)
+        return tuple(kind((*x[:i], empty, *x[i + 1 :])) for i in set_last(x, empty, self.order))
 
 
 def is_ours(problem: Any) -> bool:

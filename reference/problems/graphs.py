@@ -7,13 +7,7 @@ from functools import cached_property
 from itertools import product
 from typing import Literal, NamedTuple, Self
 
-from reference.contract.errors import (
-    InputError,
-    check_fields,
-    check_integer,
-    check_list,
-    shown,
-)
+from reference.contract.errors import InputError, check_fields, check_integer, check_list, shown
 from reference.problems.base import dyadic
 from reference.problems.closed_form import FiniteLaw, Listed
 from reference.problems.enumeration import positive_reward

@@ -97,8 +97,7 @@ class Grid(Summed):
         x = state.coordinates
         if state.stopped:
             return (Cell(x),)
-        places = set_last(x, 0, self.order)
-        return tuple(Cell((*x[:i], x[i] - 1, *x[i + 1 :])) for i in places)
+        return tuple(Cell((*x[:i], x[i] - 1, *x[i + 1 :])) for i in set_last(x, 0, self.order))
 
     def reward(self, terminal: Cell) -> Fraction:
         """The landscape at the cell, exactly."""

@@ -92,8 +92,7 @@ class Ising(OneByOne):
             seed: seed of couplings and fields.
         """
         check_integer("Ising", "the number of spins", spins, 1, most=10_000)
-        rng = seeded_arrays("Ising", seed)
-        v, h = rng.normal(size=(2, spins))
+        v, h = seeded_arrays("Ising", seed).normal(size=(2, spins))
         v /= np.linalg.norm(v)
         return cls(tuple(map(dyadic, h.tolist())), tuple(map(dyadic, v.tolist())), order)
 
@@ -192,8 +191,7 @@ class Ising(OneByOne):
         )
         points = z[rng.choice(len(z), size=check_count(count), p=weights)]
         up = (1 + np.tanh(h + points[:, None] * v)) / 2
-        spins = np.where(rng.random(up.shape) < up, 1, -1)
-        return [Spins(tuple(row)) for row in spins.tolist()]
+        return [Spins(tuple(row)) for row in np.where(rng.random(up.shape) < up, 1, -1).tolist()]
 
     def _lattice(self) -> list[Fraction]:
         reach = math.ceil((sum(map(abs, self.direction), Fraction(0)) + REACH) / STEP)

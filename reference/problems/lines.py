@@ -54,8 +54,7 @@ class Lines(Listed[str]):
         check_integer("Lines", "the length N", length, 1)
         rng = seeded_arrays("Lines.laplaces", seed)
         centres = rng.integers(1, length, size=4, endpoint=True).tolist()
-        weights = rng.dirichlet(np.ones(4)).tolist()
-        parts = list(zip(weights, centres, strict=True))
+        parts = list(zip(rng.dirichlet(np.ones(4)).tolist(), centres, strict=True))
         sums = (math.fsum(w * math.exp(-abs(i - k)) for w, k in parts) for i in range(length + 1))
         return cls(tuple(map(dyadic, sums)), step)
 

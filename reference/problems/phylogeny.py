@@ -101,8 +101,7 @@ class Phylogeny(Summed):
         rows = rng.integers(4, size=(1, sites))
         while len(rows) < taxa:
             rows = np.concatenate([rows, rows[rng.integers(len(rows)), None]])
-            changed = rng.random(rows.shape) < 0.05
-            rows = np.where(changed, rng.integers(4, size=rows.shape), rows)
+            rows = np.where(rng.random(rows.shape) < 0.05, rng.integers(4, size=rows.shape), rows)
         texts = tuple("".join("ACGT"[letter] for letter in row) for row in rows)
         return cls(tuple(f"taxon{i}" for i in range(taxa)), texts, cost)
 

@@ -9,13 +9,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from reference.contract.errors import (
-    InputError,
-    check_integer,
-    check_sequence,
-    check_value,
-    shown,
-)
+from reference.contract.errors import InputError, check_integer, check_sequence, check_value, shown
 from reference.problems.base import RewardForm, combined, dyadic
 from reference.problems.closed_form import FiniteLaw, Summed, check_count, seeded, seeded_arrays
 
@@ -177,8 +171,7 @@ class Sets(Summed):
         for _ in range(count):
             first = law.draw(rng)
             others = [i for i in range(len(self.weights)) if i != first]
-            members = sorted((first, *rng.sample(others, self.size - 1)))
-            samples.append(Items(tuple(members)))
+            samples.append(Items(tuple(sorted((first, *rng.sample(others, self.size - 1))))))
         return samples
 
     def _by_item(self, count: int, seed: int) -> list[Items]:

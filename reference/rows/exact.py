@@ -207,7 +207,6 @@ def place(denominator: int, sums: list[int], bits: Bits, low: int = 0, taken: in
     """
     while True:
         first = bisect_right(sums, low * denominator >> taken)
-        last = bisect_left(sums, -(-(low + 1) * denominator >> taken))
-        if first == last:
+        if first == bisect_left(sums, -(-(low + 1) * denominator >> taken)):
             return first
         low, taken = 2 * low + bits(1), taken + 1

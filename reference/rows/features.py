@@ -106,8 +106,7 @@ def _values(features: Features, is_bounded: bool) -> Asked[dict[str, Fraction]]:
             if type(value) in (int, float) and value == value:
                 number = _read(value)
             else:
-                what = Of(f"the feature {name!r}", x)
-                number = exact_or_infinite(truth_as_number(value), what)
+                number = exact_or_infinite(truth_as_number(value), Of(f"the feature {name!r}", x))
             if isinstance(number, float) or (is_bounded and not 0 <= number <= 1):
                 raise InputError(
                     f"the feature {name!r} of {shown(x)} is {plain(value)}, but must {wanted}"

@@ -196,8 +196,7 @@ class ForwardRows:
         self.graph.ask_again()
         self._one.ask_again()
         for some in (self._first[::-2], self._first[-2::-2]):
-            answers = self._batch([key for key, _ in some])
-            for (key, first), row in zip(some, answers, strict=True):
+            for (key, first), row in zip(some, self._batch([key for key, _ in some]), strict=True):
                 if not first.near(row):
                     call = f"the sampler: the row of {shown(key)} that {self._name} gives"
                     raise asked_again(call, first, row)

@@ -37,8 +37,7 @@ class Walks(NamedTuple):
 
     def part(self, chosen: slice) -> Self:
         """A slice of the trajectories."""
-        numbers = (column[chosen] for column in self[1:])
-        return type(self)(self.terminals[chosen], *numbers)
+        return type(self)(self.terminals[chosen], *(column[chosen] for column in self[1:]))
 
 
 class Between(NamedTuple):

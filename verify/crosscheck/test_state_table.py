@@ -88,8 +88,8 @@ def tabled(name: str, dynamics: str, p_b: str = "uniform") -> tuple[Any, Any]:
 @pytest.mark.catches(
     "The rows of a batch that read the head alone leave out the table.",
     "fast/balance/rows.py",
-    "outputs = full.network.after(read_outs, seen, cached)",
-    "outputs = full.network.head.recall(read_outs, cached)",
+    "full.network.after(read_outs, seen, cached)",
+    "full.network.head.recall(read_outs, cached)",
     only="grid-gru-uniform",
 )
 @pytest.mark.parametrize(

@@ -51,8 +51,7 @@ def lift_of(run: Run | Solved) -> Lift:
     with run.arithmetic():
         lifted, forward = exact_policy(policy, enumeration, MAX_DRAWN)
     states = (enumeration.dag.labels[x] for x in enumeration.dag.terminals)
-    shares = map(float, normalize(enumeration.rewards))
-    target = dict(zip(states, shares, strict=True))
+    target = dict(zip(states, map(float, normalize(enumeration.rewards)), strict=True))
     return Lift(lifted, forward, target, run.task.texts(lifted.base.labels))
 
 
