@@ -91,25 +91,6 @@ def commands(arguments: Sequence[str]) -> Any:
     ]
 
 
-def _refuse_unknown_names(arguments: Sequence[str]) -> None:
-    """Refuses an unknown command or problem in a line that names the nearest."""
-    command, problem = (*arguments, "", "")[:2]
-    for kind, word, names in (
-        ("command", command, COMMANDS), ("problem", problem, problems(command))
-    ):  # fmt: skip
-        if names and word and not word.startswith("-") and word not in names:
-            raise InputError(no_such(kind, word, names))
-
-
-def _refuse_unknown_choices(arguments: Sequence[str], kind: Any) -> None:
-    """Refuses a value outside an option's fixed choices in a line that names the nearest."""
-    choices = _fixed_choices(kind)
-    for name, value in flag_values(arguments).items():
-        allowed = choices.get(name, (value,))
-        if not value.startswith("-") and value not in allowed:
-            raise InputError(no_such(f"choice of --{name.replace('_', '-')}", value, allowed))
-
-
 def _fixed_choices(kind: Any, name: str = "") -> dict[str, tuple[str, ...]]:
     """The strings of every `Literal` among the fields of dataclasses, at any depth, by field."""
     if get_origin(kind) is Literal:
@@ -144,13 +125,20 @@ def parse(arguments: Sequence[str]) -> Any:
     they cannot be parsed, or help is requested.
     """
     arguments = _with_own_problem(arguments)
-    _refuse_unknown_names(arguments)
+    named, problem = (*arguments, "", "")[:2]
+    for kind, word, names in (("command", named, COMMANDS), ("problem", problem, problems(named))):
+        if names and word and not word.startswith("-") and word not in names:
+            raise InputError(no_such(kind, word, names))
     every = commands(arguments)
     if ALL in arguments or not HELP.isdisjoint(arguments):
         # Help depends on the command and the problem alone.
         arguments = [*takewhile(lambda word: not word.startswith("-"), arguments), "--help"]
     else:
-        _refuse_unknown_choices(arguments, every)
+        choices = _fixed_choices(every)
+        for name, value in flag_values(arguments).items():
+            allowed = choices.get(name, (value,))
+            if not value.startswith("-") and value not in allowed:
+                raise InputError(no_such(f"choice of --{name.replace('_', '-')}", value, allowed))
     printed = StringIO()
     try:
         with redirect_stderr(printed):

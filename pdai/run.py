@@ -278,4 +278,4 @@ class Run(InFolder):
         return arithmetic(self.config.run.precision)
 
     def _row(self, seed: int | None) -> int:
-        return row_of_seed(self.folder, self.config.run, seed, "of")
+        return row_of_seed(self.folder, self.config.run, seed)

@@ -101,7 +101,9 @@ def db_residuals(steps: Steps) -> Float[Array, "batch time"]:
 
     Zero where padded. (Bengio et al., GFlowNet foundations, 2023.)
     """
-    flows = _state_flows(steps)
+    # `log F` of `s_0, ..., s_T`: the learned flow, and the reward from the end on.
+    flows = jnp.where(steps.active, steps.log_flow, steps.log_reward[:, None])
+    flows = jnp.concatenate([flows, steps.log_reward[:, None]], -1)
     residuals = flows[:, :-1] + steps.log_p_f - steps.log_p_b - flows[:, 1:]
     return jnp.where(steps.active, residuals, 0.0)
 
@@ -136,12 +138,6 @@ def subtb(steps: Steps, decay: float = 0.9, penalty: Penalty = square) -> Float[
     weights = jnp.where(_pairs(steps), decay ** (time[None, :] + 1 - time[:, None]), 0.0)
     weights = weights / weights.sum((1, 2), keepdims=True)
     return jnp.mean(jnp.sum(weights * penalty(subtb_residuals(steps)), (1, 2)))
-
-
-def _state_flows(steps: Steps) -> Float[Array, "batch states"]:
-    """`log F` of `s_0, ..., s_T`: the learned flow, and the reward from the end on."""
-    flows = jnp.where(steps.active, steps.log_flow, steps.log_reward[:, None])
-    return jnp.concatenate([flows, steps.log_reward[:, None]], -1)
 
 
 def _pairs(steps: Steps) -> Array:

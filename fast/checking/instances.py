@@ -172,11 +172,6 @@ def small_instances() -> tuple[Instance, ...]:
     )
 
 
-def stop_instances() -> tuple[Instance, ...]:
-    """Instances in which every state has an action of its own to stop."""
-    return (make_instance("stops", STOPS), make_instance("stops, history", STOPS, History()))
-
-
 def describe(instance: Instance) -> str:
     """The edges of a lift as text: `o -> x u; u -> y`."""
     names = instance.names

@@ -118,7 +118,7 @@ def balanced_sampler(loss: Loss, instance: Instance, backward: BackwardKind = "u
         if loss.needs_flow:
             table[node, -1] = log_float(flow[node])
     policy = Policy(
-        network_of(lifted, table, markovian=instance.is_markovian and backward != "lifted"),
+        _network_of(lifted, table, markovian=instance.is_markovian and backward != "lifted"),
         _backward_of(instance, backward),
         actions,
         loss.needs_flow,
@@ -126,14 +126,8 @@ def balanced_sampler(loss: Loss, instance: Instance, backward: BackwardKind = "u
     return Sampler(policy, jnp.asarray(log_float(z) if loss.learns_log_z else 0.0, jnp.float64))
 
 
-def network_of(lifted: LiftedDAG[Any], table: Any, *, markovian: bool) -> AbstractDynamics[Any]:
-    """The network that reads the row of a lifted state from a table, in float64.
-
-    Args:
-        lifted: the lift.
-        table: the outputs of each lifted state.
-        markovian: whether no state has two latents.
-    """
+def _network_of(lifted: LiftedDAG[Any], table: Any, *, markovian: bool) -> AbstractDynamics[Any]:
+    """The network that reads the row of a lifted state from a table, in float64."""
     numbers = jnp.asarray(table, jnp.float64)
     if markovian:
         return MarkovTable(table=numbers, output=table.shape[1])

@@ -113,21 +113,20 @@ def stored_config(folder: Path) -> TrainConfig:
     return placed.with_factors(frozen=tuple(folder / path for path in frozen))
 
 
-def row_of_seed(folder: Path, run: RunOptions, seed: int | None, name: str) -> int:
+def row_of_seed(folder: Path, run: RunOptions, seed: int | None) -> int:
     """The place of a seed among the seeds of a run; by default that of the first.
 
-    Raises InputError, of the argument `name`, if the run has no such seed.
+    Raises InputError, of the argument `of`, if the run has no such seed.
 
     Args:
         folder: the run folder, for the message.
         run: the options with the seeds of the run.
         seed: the seed; None for the first.
-        name: the name of the argument, for the message.
     """
     row = 0 if seed is None else seed - run.seed
     if not 0 <= row < run.seeds:
         raise InputError(
-            f"{name} is {seed}, but the run {str(folder)!r} has the seeds {run.seed} to "
+            f"of is {seed}, but the run {str(folder)!r} has the seeds {run.seed} to "
             f"{run.seed + run.seeds - 1}"
         )
     return row

@@ -1,7 +1,6 @@
 """Trajectories sampled forwards from a policy."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -161,17 +160,15 @@ def _evaluate_where(
     def first(size: int) -> Callable[..., Any]:
         def evaluate(*rows: Any) -> Any:
             results = function(*jax.tree.map(lambda leaf: leaf[:size], rows))
-            return jax.tree.map(partial(_padded, batch - size), results)
+            return jax.tree.map(
+                lambda x: jnp.pad(x, ((0, batch - size), *((0, 0) for _ in x.shape[1:]))), results
+            )
 
         return evaluate
 
     branch = jnp.searchsorted(jnp.array(sizes), active.sum())
     rows = lax.switch(branch, [first(size) for size in sizes], *front)
     return jax.tree.map(lambda leaf: jnp.zeros_like(leaf).at[order].set(leaf, mode="drop"), rows)
-
-
-def _padded(rows: int, x: Array) -> Array:
-    return jnp.pad(x, ((0, rows), *((0, 0) for _ in x.shape[1:])))
 
 
 def _scan(

@@ -54,16 +54,6 @@ def _log_importance(buffer: Buffer, beta: Float[Array, ""] | float) -> Float[Arr
     return jnp.where(possible, beta * buffer.log_rewards - buffer.log_densities, -jnp.inf)
 
 
-def _log_densities(
-    buffer: Buffer, log_rewards: Float[Array, " batch"], beta: Float[Array, ""] | float
-) -> Float[Array, " batch"]:
-    """`log( R^beta / Z )` of new states, where `Z` is the mean weight of the remembered ones."""
-    number = jnp.clip(buffer.added, 1, buffer.log_rewards.shape[0])
-    log_z = jax.nn.logsumexp(_log_importance(buffer, beta)) - jnp.log(number)
-    # Before any state with a reward, Z is the unit of all that follow.
-    return beta * log_rewards - jnp.where(log_z > -jnp.inf, log_z, 0.0)
-
-
 def add(
     buffer: Buffer,
     states: Any,
@@ -82,7 +72,12 @@ def add(
     place = (buffer.added + jnp.arange(log_rewards.shape[0])) % capacity
     densities = buffer.log_densities
     if densities is not None:
-        densities = densities.at[place].set(_log_densities(buffer, log_rewards, beta))
+        # `log( R^beta / Z )` of new states, where `Z` is the mean weight of the remembered ones.
+        number = jnp.clip(buffer.added, 1, capacity)
+        log_z = jax.nn.logsumexp(_log_importance(buffer, beta)) - jnp.log(number)
+        # Before any state with a reward, Z is the unit of all that follow.
+        new = beta * log_rewards - jnp.where(log_z > -jnp.inf, log_z, 0.0)
+        densities = densities.at[place].set(new)
     return Buffer(
         jax.tree.map(lambda old, new: old.at[place].set(new), buffer.states, states),
         buffer.log_rewards.at[place].set(log_rewards),

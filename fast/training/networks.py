@@ -49,7 +49,11 @@ class Networks(Method):
         if self.devices == 1:
             return self.gradient_of_draws(environment, state, draws, key=key)
         shared = on_devices(partial(self.gradient_of_draws, key=key, axis=AXIS), self.devices)
-        return shared(environment, state, self._dealt(draws))
+        # The columns in the order in which each device has its share of the replayed ones.
+        batch = self.sampling.batch
+        kinds = np.split(np.arange(batch), [self.replay.replayed(batch)])
+        shares = [kind.reshape(self.devices, len(kind) // self.devices) for kind in kinds]
+        return shared(environment, state, draws[:, np.concatenate(shares, axis=1).reshape(-1)])
 
     def draw_batch(
         self,
@@ -118,10 +122,3 @@ class Networks(Method):
             loss, environment, state.sampler, batch, key, axis=axis, schedule=self.schedule
         )
         return gradient, buffer
-
-    def _dealt(self, draws: Float[Array, "rows batch"]) -> Float[Array, "rows batch"]:
-        """The columns in the order in which each device has its share of the replayed ones."""
-        devices, (_, batch) = self.devices, draws.shape
-        kinds = np.split(np.arange(batch), [self.replay.replayed(batch)])
-        shares = [kind.reshape(devices, len(kind) // devices) for kind in kinds]
-        return draws[:, np.concatenate(shares, axis=1).reshape(-1)]

@@ -60,7 +60,7 @@ class RunSource(SamplerSource):
     def __init__(self, run: Run, target: Target, seed: int = 0, of: int | None = None):
         super().__init__(str(folder := run.folder), target)
         self.folder, self.config, self.seed = folder, run.config, seed
-        self.row = row_of_seed(folder, self.config.run, of, "of")
+        self.row = row_of_seed(folder, self.config.run, of)
         run.check_current()
         policy = run.policy(of)
         if not isinstance(policy, Policy):

@@ -39,8 +39,12 @@ def draw_posterior(run: Stored, axes: Any, colour: str) -> None:
         (axis,) = _row(axes[0], 1)
         _draw_expectations(axis, every, colour)
         return
-    _draw_edges(axes[0], every)
-    graphs, names = _best_graphs(run), _variables(every)
+    names, target, learned = edge_matrices(every)
+    most = max(0.01, float(np.nanmax(np.abs(learned - target))))
+    edge_panel(axes[0][0], "edges: exact posterior", target, names)
+    edge_panel(axes[0][1], "edges: sampler", learned, names)
+    edge_panel(axes[0][2], "sampler minus posterior", learned - target, names, most)
+    graphs = _best_graphs(run)
     for axis, (edges, title) in zip(_row(axes[1], len(graphs)), graphs, strict=True):
         _draw_graph(axis, edges, names)
         axis.set_title(title, fontsize=10)
@@ -79,24 +83,11 @@ def _draw_expectations(axis: Any, every: tuple[Expectation, ...], colour: str) -
 
 def edge_matrices(every: tuple[Expectation, ...]) -> tuple[list[str], Floats, Floats]:
     """The variables of networks, and the probability of each edge under target and sampler."""
-    names = _variables(every)
-    target = _matrix([one.target for one in every], len(names))
-    return names, target, _matrix([one.sampler.mean for one in every], len(names))
-
-
-def _draw_edges(axes: Any, every: tuple[Expectation, ...]) -> None:
-    """The probability of each edge under target and sampler, and their difference."""
-    names, target, learned = edge_matrices(every)
-    most = max(0.01, float(np.nanmax(np.abs(learned - target))))
-    edge_panel(axes[0], "edges: exact posterior", target, names)
-    edge_panel(axes[1], "edges: sampler", learned, names)
-    edge_panel(axes[2], "sampler minus posterior", learned - target, names, most)
-
-
-def _variables(every: tuple[Expectation, ...]) -> list[str]:
-    """The names of n variables, of the n (n - 1) edges between them, row by row."""
+    # Of n variables there are n (n - 1) edges, row by row.
     nodes = (1 + math.isqrt(1 + 4 * len(every))) // 2
-    return [every[i * (nodes - 1)].name.partition(" -> ")[0] for i in range(nodes)]
+    names = [every[i * (nodes - 1)].name.partition(" -> ")[0] for i in range(nodes)]
+    target = _matrix([one.target for one in every], nodes)
+    return names, target, _matrix([one.sampler.mean for one in every], nodes)
 
 
 def _matrix(values: list[float | None], nodes: int) -> Floats:

@@ -103,18 +103,17 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     return checking
 
 
-def check_fields(record: object, owner: str = "", *, stored: bool = False) -> None:
+def check_fields(record: object, *, stored: bool = False) -> None:
     """Checks the fields of a dataclass against their declared types, as `check_value` does.
 
     Args:
         record: the dataclass.
-        owner: its name in messages; by default that of its class.
         stored: whether it is written as JSON.
     """
     kind: Any = type(record)
     for field in dataclasses.fields(kind):
         value, declared = getattr(record, field.name), _fields(kind)[field.name]
-        check_value(owner or kind.__name__, field.name, value, declared, stored=stored)
+        check_value(kind.__name__, field.name, value, declared, stored=stored)
 
 
 @functools.cache

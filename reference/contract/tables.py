@@ -329,20 +329,11 @@ def _parquet(source: str, content: bytes) -> Sheet:
         table = read_table(pyarrow.BufferReader(content))
     except (pyarrow.ArrowException, OSError) as error:
         raise InputError(f"{source} is no whole parquet file ({error}): write it again") from None
-    return sheet_of(source, table.column_names, [column.to_pylist() for column in table.columns])
+    return _sheet_of(source, table.column_names, [column.to_pylist() for column in table.columns])
 
 
-def sheet_of(source: str, names: Iterable[Any], columns: Iterable[Sequence[Any]]) -> Sheet:
-    """A sheet of columns of values of Python.
-
-    Args:
-        source: its name in messages.
-        names: the names of the columns.
-        columns: the columns, equally long.
-
-    Raises:
-        InputError: if a value has no text, or two of a column have one.
-    """
+def _sheet_of(source: str, names: Iterable[Any], columns: Iterable[Sequence[Any]]) -> Sheet:
+    """Columns of values of Python; raises InputError if one has no text, or two have the same."""
     heads, texts = tuple(map(str, names)), []
     for name, column in zip(heads, columns, strict=True):
         cells = [_text(f"{source}, column {name!r}, row {i}", x) for i, x in enumerate(column, 1)]
@@ -359,7 +350,7 @@ def sheet_of(source: str, names: Iterable[Any], columns: Iterable[Sequence[Any]]
 
 def frame_sheet(frame: Any, source: str) -> Sheet:
     """The sheet of a frame of pandas or polars, without its index."""
-    return sheet_of(source, frame.columns, [frame[name].to_list() for name in frame.columns])
+    return _sheet_of(source, frame.columns, [frame[name].to_list() for name in frame.columns])
 
 
 Cell = str | tuple[str, ...]

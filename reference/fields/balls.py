@@ -88,18 +88,15 @@ BALL: Field[arb] = _Ball()
 
 
 def _undecided(what: str, value: arb) -> PrecisionError:
-    return PrecisionError(
-        f"{what} is not decided at {ctx.prec} bits: the ball is {plain(value)}; recompute it "
-        f"inside `with precision({_bits_that_decide(value)})`, which suffices if the number is not "
-        "much closer to zero than the ball's centre"
-    )
-
-
-def _bits_that_decide(value: arb) -> int:
-    """The radius shrinks by a factor two per bit; it must fall below half the centre's modulus."""
+    # The radius shrinks by a factor two per bit; it must fall below half the centre's modulus.
     centre, radius = abs(float(value.mid())), float(value.rad())
     missing = log2(radius / centre) if 0 < centre < inf and 0 < radius < inf else ctx.prec
-    return int(ctx.prec + max(ceil(missing), 0) + 8)
+    bits = int(ctx.prec + max(ceil(missing), 0) + 8)
+    return PrecisionError(
+        f"{what} is not decided at {ctx.prec} bits: the ball is {plain(value)}; recompute it "
+        f"inside `with precision({bits})`, which suffices if the number is not much closer to "
+        "zero than the ball's centre"
+    )
 
 
 def _rational(point: arb) -> Fraction:

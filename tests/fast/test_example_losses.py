@@ -22,7 +22,6 @@ from fast.checking.instances import (
     Instance,
     all_trajectories,
     make_instance,
-    stop_instances,
 )
 from fast.checking.loss import LossReport, check_loss
 from fast.checking.tabular_policy import balanced_sampler
@@ -103,7 +102,8 @@ def test_control_an_environment_without_potential_is_refused() -> None:
 
 
 def test_modified_balance_learns_the_right_law_where_every_state_can_stop() -> None:
-    report = check(StopBalance(), *stop_instances())
+    with_memory = make_instance("stops, history", STOPS, History())
+    report = check(StopBalance(), make_instance("stops", STOPS), with_memory)
     assert report.learns_the_target
     assert report.reached == report.starts
 

@@ -205,8 +205,8 @@ def test_progress_has_the_share_done_and_the_time_left(monkeypatch: pytest.Monke
 
 def test_a_seed_is_found_among_those_of_its_run_and_no_other_is() -> None:
     run = configure("lines", seed=3, seeds=2).run
-    assert [row_of_seed(Path("run"), run, seed, "of") for seed in (None, 3, 4)] == [0, 0, 1]
+    assert [row_of_seed(Path("run"), run, seed) for seed in (None, 3, 4)] == [0, 0, 1]
     for seed in (2, 5):
         message = f"of is {seed}, but the run 'run' has the seeds 3 to 4"
         with pytest.raises(InputError, match=message):
-            row_of_seed(Path("run"), run, seed, "of")
+            row_of_seed(Path("run"), run, seed)

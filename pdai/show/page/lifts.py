@@ -90,19 +90,15 @@ def lift_picture(lift: Lift, name: str) -> Element:
         figure, marks, class_="lift", role="group", aria_label=f"{title}. {about}",
         width=f"{96 * figure.get_figwidth():.0f}",
     )  # fmt: skip
-    _put_paper_behind(picture)
-    output = tag("output", "Hover, focus or click a state.", class_="told", aria_live="polite")
-    box = tag("div", picture, class_="wide")
-    return tag("figure", tag("figcaption", f"{title}. {about}"), box, output, class_="lifted")
-
-
-def _put_paper_behind(picture: Element) -> None:
-    """Puts a copy in the colour of the page behind each state, so that no edge shows through."""
+    # Behind each state stands a copy in the colour of the page, so that no edge shows through.
     for group in picture.iter("g"):
         for place, child in reversed(list(enumerate(group))):
             if child.get("class") == "node":
                 under = {name: child.get(name) for name in ("d", "transform")}
                 group.insert(place, tag("path", class_="under", **under))
+    output = tag("output", "Hover, focus or click a state.", class_="told", aria_live="polite")
+    box = tag("div", picture, class_="wide")
+    return tag("figure", tag("figcaption", f"{title}. {about}"), box, output, class_="lifted")
 
 
 def _description(lift: Lift, node: int, visits: Sequence[float]) -> list[str]:
