@@ -190,9 +190,8 @@ class Run(InFolder):
                 raise InputError(
                     f"{label!r} is no terminal state of {self.config.task.short_name}{meant}"
                 )
-        row = law.learned[self._row(of)]
         with np.errstate(divide="ignore"):
-            logs: Floats = np.log(row[[place[label] for label in terminals]])
+            logs: Floats = np.log(law.learned[self._row(of)][[place[label] for label in terminals]])
         return logs
 
     def law(self) -> Law:

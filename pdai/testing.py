@@ -69,9 +69,8 @@ def assert_law(
             made = certify(draws, problem=target, level=part)
         except InputError as error:
             # The options that these clauses name are of `certify`.
-            text = re.split("; if_independent|; --no-header", str(error))[0]
             kind = AssertionError if isinstance(error, DependentError) else InputError
-            raise kind(text) from None
+            raise kind(re.split("; if_independent|; --no-header", str(error))[0]) from None
         if made.interval.low > limit or (made.impossible and not limit):
             lines = [f"  {name}: {value}" for name, value in made.report.items()]
             far = f"by more than {limit:g}: " if limit else ""

@@ -60,11 +60,10 @@ class Counterexample:
 
     def rows(self) -> dict[str, str]:
         """Names and values, as text."""
-        backward = {f"p_B of {state}": _row_text(row) for state, row in self.p_b.items()}
         return {
             "lifted state graph": f"{self.graph} ({self.instance})",
             "rewards": _named(self.rewards),
-            **backward,
+            **{f"p_B of {state}": _row_text(row) for state, row in self.p_b.items()},
             **{f"p_F at {state}": _row_text(row) for state, row in self.p_f.items()},
             "p_T, exactly": _named(self.law),
             "R / Z, exactly": _named(self.target),
@@ -154,7 +153,6 @@ def at_rows(
                 values[edge] = share
         else:
             backward[row.label] = shares
-    law = marginal(ForwardPolicy(dag, RATIONAL, values))
     names = [instance.names[x] for x in dag.terminals]
     return Counterexample(
         instance=instance.name,
@@ -162,7 +160,7 @@ def at_rows(
         rewards=dict(zip(names, instance.rewards, strict=True)),
         p_f=forward,
         p_b=backward,
-        law=dict(zip(names, law, strict=True)),
+        law=dict(zip(names, marginal(ForwardPolicy(dag, RATIONAL, values)), strict=True)),
         target=dict(zip(names, instance.target, strict=True)),
         loss=loss,
         balanced_loss=landscape.floor,

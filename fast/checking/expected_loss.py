@@ -35,9 +35,8 @@ def all_batches(count: int, size: int) -> Int[Array, "batches batch"]:
     if count**size <= MOST_BATCHES:
         return jnp.asarray(list(product(range(count), repeat=size)))
     length = max(size, count)
-    first = np.resize(np.arange(count), length)
     drawn = np.random.default_rng(0).integers(count, size=(31, length))
-    return jnp.asarray(np.vstack([first, drawn]))
+    return jnp.asarray(np.vstack([np.resize(np.arange(count), length), drawn]))
 
 
 def batch_loss(

@@ -87,9 +87,8 @@ class ArcScorer(AbstractScorer):
     ):
         self.nodes = environment.nodes
         keys = jax.random.split(key, 6)
-        inputs = self.nodes + path_features
         self.weights = (
-            self._drawn(keys[0], 3 * inputs, width),
+            self._drawn(keys[0], 3 * (self.nodes + path_features), width),
             self._drawn(keys[1], 3 * width, width),
         )
         self.biases = (jnp.zeros(width), jnp.zeros(width))

@@ -49,11 +49,10 @@ class Perceptron(eqx.Module):
     biases: list[Float[Array, " out"]]
 
     def __init__(self, sizes: Sequence[int], *, biases: bool = True, key: PRNGKeyArray):
-        keys = jax.random.split(key, len(sizes) - 1)
         pairs = list(itertools.pairwise(sizes))
         self.weights = [
             jax.random.normal(k, (n, m)) * (2.0 / n) ** 0.5
-            for k, (n, m) in zip(keys, pairs, strict=True)
+            for k, (n, m) in zip(jax.random.split(key, len(sizes) - 1), pairs, strict=True)
         ]
         # A small last layer makes the untrained policy nearly uniform.
         self.weights[-1] = self.weights[-1] * 0.01

@@ -66,8 +66,7 @@ class SelfReferential(AbstractDynamics[Float[Array, "*batch heads rows d_head"]]
         d_head = size // heads
         embedding_key, start_key = jax.random.split(key)
         self.embedding = jax.random.normal(embedding_key, (size, features)) / norm
-        shape = (heads, 3 * d_head + RATES, d_head)
-        self.start = jax.random.normal(start_key, shape) / d_head**0.5
+        self.start = jax.random.normal(start_key, (heads, 3 * d_head + RATES, d_head)) / d_head**0.5
         self.output = size
         self.heads = heads
         self.link = link

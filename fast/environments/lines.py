@@ -47,9 +47,8 @@ class LinesEnvironment(AbstractPairedEnvironment[LinesState]):
         return LinesState(jnp.int32(0), jnp.bool_(False))
 
     def step(self, state: LinesState, action: Int[Array, ""]) -> LinesState:
-        moved = state.position + action
         return LinesState(
-            jnp.where(state.stopped, state.position, moved).astype(jnp.int32),
+            jnp.where(state.stopped, state.position, state.position + action).astype(jnp.int32),
             state.stopped | (action == 0),
         )
 

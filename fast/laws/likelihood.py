@@ -55,9 +55,8 @@ def fit_projection(
     def log_likelihood(markovian: Policy, drawn: Trajectories) -> jax.Array:
         return evaluate(markovian, environment, drawn).log_p_f.sum(-1)
 
-    rule = optimiser.for_network()
     draw = _drawing(policy, environment, batch)
-    return _fit(markovian, rule, log_likelihood, draw, optimiser.steps, seed)
+    return _fit(markovian, optimiser.for_network(), log_likelihood, draw, optimiser.steps, seed)
 
 
 def tightened(

@@ -174,10 +174,9 @@ def _check_tied(folder: Path, header: dict[str, Any]) -> None:
     """Refuses files of a run that were changed since its checkpoint was written."""
     changed = [name for name, digest in _tied(folder).items() if digest != header.get(name)]
     # A sampler that is itself a copy has no copies of its own frozen samplers.
-    copies = read_json(folder / "meta.json").get("copies", {})
     changed += [
         name
-        for name, digest in copies.items()
+        for name, digest in read_json(folder / "meta.json").get("copies", {}).items()
         if kind_of(folder / name) and sha256(read_file(folder / name)) != digest
     ]
     if changed:

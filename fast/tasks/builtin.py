@@ -112,8 +112,7 @@ def _constructed(row: Row) -> type[Constructed]:
         "parameters": parameters,
     }
     kind = row.name.title().replace("-", "") + "Task"
-    bases = (SEEN[row.seen],)
-    return make_dataclass(kind, options, bases=bases, namespace=namespace, frozen=True)
+    return make_dataclass(kind, options, bases=(SEEN[row.seen],), namespace=namespace, frozen=True)
 
 
 def _descriptions(text: str) -> dict[str, str]:

@@ -122,11 +122,10 @@ def on_devices(function: OfDraws, devices: int) -> OfDraws:
 
     The result of the function is equal on all devices.
     """
-    mesh = jax.make_mesh((devices,), (AXIS,), axis_types=(AxisType.Auto,))
     every = PartitionSpec()  # type: ignore[no-untyped-call]
     split: OfDraws = jax.shard_map(
         function,
-        mesh=mesh,
+        mesh=jax.make_mesh((devices,), (AXIS,), axis_types=(AxisType.Auto,)),
         in_specs=(every, every, PartitionSpec(None, AXIS)),  # type: ignore[no-untyped-call]
         out_specs=every,
         check_vma=False,

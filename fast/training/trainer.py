@@ -92,7 +92,6 @@ def make_trainer(
         # Any number of steps up to the next hundred has the same program; but an accelerator would
         # wait at each step for a host that reads the number.
         exact = not schedule.branches
-        room = steps if exact else ROOM * math.ceil(steps / ROOM)
         return (
             environment,
             frozen,
@@ -100,7 +99,7 @@ def make_trainer(
             state,
             all_steps,
             None if exact else np.int32(steps),
-            room,
+            steps if exact else ROOM * math.ceil(steps / ROOM),
         )
 
     def go(state: TrainState, steps: int) -> tuple[TrainState, TrainInfo]:
@@ -249,9 +248,8 @@ def train_step(
     """
     gradient, buffer = method.learn(environment, state, jax.random.fold_in(key, state.step))
     before = Sampler(state.sampler.policy, gradient.starting_log_z)
-    parameters = eqx.filter(before, eqx.is_inexact_array)
     updates, optimizer_state = optimizer.update(
-        gradient.by, state.optimizer, parameters, rows=gradient.rows
+        gradient.by, state.optimizer, eqx.filter(before, eqx.is_inexact_array), rows=gradient.rows
     )
     sampler = applied(before, updates, gradient.rows)
     return TrainState(sampler, optimizer_state, buffer, state.step + 1), TrainInfo(

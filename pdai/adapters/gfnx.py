@@ -32,8 +32,7 @@ def sampler(
         seed: the seed of the draws.
     """
     steps = _Steps(env, env_params, forward_logits, backward_logits)
-    notes = [UNIFORM] if backward_logits is None else []
-    return SteppedSampler(steps, problem, label, seed, notes)
+    return SteppedSampler(steps, problem, label, seed, [UNIFORM] if backward_logits is None else [])
 
 
 class _Steps:

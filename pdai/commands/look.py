@@ -184,8 +184,7 @@ class Inspect:
 
             check_picture(self.draw)
         is_run = Path(self.problem).is_dir()
-        own = load(self.problem).problem if is_run else problem_meant(self.problem)
-        problem = as_problem(own)
+        problem = as_problem(load(self.problem).problem if is_run else problem_meant(self.problem))
         with slow(f"enumerating {self.problem}"):
             inspection = inspect_problem(problem, self.max_nodes)
         show_rows(f"{inspection.name} breaks no rule", inspection.rows(), inspection.hint)

@@ -115,11 +115,10 @@ def _page(answer: Answer, best: int) -> bytes:
     tables = answer.tables()
     links = [("#overview", "The answer"), *((f"#{name}", name) for name in tables)]
     links.append(("#best", "most probable"))
-    sentences = [tag("li", sentence) for sentence in answer.words()]
     overview = tag(
         "section",
         tag("h2", "The answer", id="overview", tabindex=-1),
-        tag("ul", *sentences),
+        tag("ul", *[tag("li", sentence) for sentence in answer.words()]),
         table("What it rests on", (), answer.facts.items()),
     )
     sections = [overview]

@@ -283,9 +283,8 @@ class Solved(InFolder):
 
         Raises InputError if the problem was not listed.
         """
-        labels = tuple(self.dag.labels[x] for x in self.dag.terminals)
         learned, target = load_arrays(self.folder / "law.npz", "learned", "target")
-        return Law(labels, learned, target)
+        return Law(tuple(self.dag.labels[x] for x in self.dag.terminals), learned, target)
 
     def plot(self) -> "Figure":
         """The law against the target, as a Matplotlib figure."""

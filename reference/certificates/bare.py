@@ -218,9 +218,8 @@ def _farthest(
     name = f"{STANDING_OUT}, of {len(law):,}"
     lines = [Line(name, Fraction(int((sizes >= least).sum())), "estimate")]
     for i in listed:
-        bound = probability(int(measured[i]), count, log)
         name = f"probability of {shown(labels[i])}, {small(float(law[i]))} in the target"
-        lines.append(Line(name, bound, "bound"))
+        lines.append(Line(name, probability(int(measured[i]), count, log), "bound"))
     return lines
 
 

@@ -151,10 +151,9 @@ class Certificate:
     def report(self) -> dict[str, str]:
         """Every line as text with its kind, by name."""
         kind: Kind = "bound" if self.tv is None else self.kind
-        tv = Line(self.title, self.interval if self.tv is None else self.tv, kind)
         lines = (
             *self.certain,
-            tv,
+            Line(self.title, self.interval if self.tv is None else self.tv, kind),
             Line("in words", self.meaning + self.condition, kind),
             *self.lines,
         )

@@ -205,9 +205,8 @@ def _text_sheet(source: str, text: str, shape: Shape, suffix: str) -> Sheet:
         rows = [line.split() for line in lines]
     else:
         rows = [*csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)]
-    sheet = _named(source, rows, shape, is_named)
     notes = () if mark == "," else (f"{source} has {MARKS[mark]} between its columns",)
-    return sheet._replace(notes=notes)
+    return _named(source, rows, shape, is_named)._replace(notes=notes)
 
 
 def _mark(top: str, shape: Shape, suffix: str) -> tuple[str, bool]:

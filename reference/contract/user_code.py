@@ -230,8 +230,7 @@ class Asked(Generic[T]):
         for question, first in reversed(self._first):
             again = self._read(called(self.owner, self.name, self._unwrapped, question), question)
             if not self._same(first, again):
-                call = f"{self.owner}: {self.name}({shown(question)})"
-                raise asked_again(call, first, again)
+                raise asked_again(f"{self.owner}: {self.name}({shown(question)})", first, again)
 
     def _unwrapped(self, question: Any) -> Any:
         """An answer; raises InputError if it is an integer, and one of NumPy wrapped on the way."""

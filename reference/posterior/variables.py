@@ -281,10 +281,9 @@ class VariableSelection(Summed):
         mantissas, exponents = self._dyadics
         order = np.argsort(exponents, kind="stable")
         values, starts = np.unique(exponents[order], return_index=True)
-        groups = np.split(order, starts[1:])
         return {
             int(value): (group, np.cumsum(mantissas[group]))
-            for value, group in zip(values, groups, strict=True)
+            for value, group in zip(values, np.split(order, starts[1:]), strict=True)
         }
 
     @cached_property

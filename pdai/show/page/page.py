@@ -166,9 +166,8 @@ def _legend(group: Sequence[Entry]) -> Element:
 
 def _differences(group: Sequence[Entry]) -> Element:
     """The options that differ between the runs."""
-    names = dict.fromkeys(name for entry in group for name in entry.options)
     rows = []
-    for name in names:
+    for name in dict.fromkeys(name for entry in group for name in entry.options):
         values = [short(entry.options.get(name, "-")) for entry in group]
         if len(set(values)) > 1:
             rows.append((name.replace("_", " "), *values))

@@ -121,12 +121,11 @@ def _certificate(entry: Entry) -> Sequence[Element]:
             f"{certificate.samples:,} trajectories were drawn."
         )
     rows = list(certificate.report.items())
-    notes = [tag("li", note) for note in certificate.notes]
     return (
         heading,
         tag("p", words, class_="finding"),
         table(f"{entry.name}: what the certificate states", ("statement", "value"), rows),
-        tag("ul", *notes, class_="note"),
+        tag("ul", *[tag("li", note) for note in certificate.notes], class_="note"),
     )
 
 
