@@ -235,7 +235,6 @@ def _why_no_more(run: RunOptions, rounds: Sequence[Mapping[str, Any]]) -> str:
     if rounds[-1]["high"] <= run.tv:
         return f"TV is certified to be at most {run.tv:g}"
     spent = sum(record["seconds"] for record in rounds)
-    is_over = spent >= run.tv_seconds
-    return (
-        f"{spent:.0f} s of training are spent (--tv-seconds {run.tv_seconds:g})" if is_over else ""
-    )
+    if spent < run.tv_seconds:
+        return ""
+    return f"{spent:.0f} s of training are spent (--tv-seconds {run.tv_seconds:g})"

@@ -114,9 +114,7 @@ class TrajectoryLoss(Loss, ABC):
         """An estimate of `log Z` from the batch: learned, the flow at `s_o`, or `-E f(tau)`."""
         if self.learns_log_z:
             return log_z
-        if self.needs_flow:
-            return steps.log_flow[0, 0]
-        return -log_ratio(steps).mean()
+        return steps.log_flow[0, 0] if self.needs_flow else -log_ratio(steps).mean()
 
     def starting_log_z(self, steps: Steps, log_z: Float[Array, ""]) -> Float[Array, ""]:
         """`log Z` at the start of a step: the parameter, or the batch's value if that is far off.

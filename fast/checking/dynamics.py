@@ -132,7 +132,6 @@ def check_dynamics(
 
 
 def _cast(network: AbstractDynamics[Any], dtype: Any) -> AbstractDynamics[Any]:
-    """The network with its parameters in another precision."""
     return jax.tree.map(  # type: ignore[no-any-return]
         lambda leaf: leaf.astype(dtype) if eqx.is_inexact_array(leaf) else leaf, network
     )

@@ -204,7 +204,6 @@ def facts(environment: AbstractEnvironment[Any], state: Any) -> tuple[Any, ...]:
 
 @eqx.filter_jit
 def _all_facts(environment: AbstractEnvironment[Any], states: Any) -> tuple[Any, ...]:
-    """The initial state, and the facts of all."""
     return environment.initial(), jax.vmap(lambda state: facts(environment, state))(states)
 
 

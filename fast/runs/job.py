@@ -185,7 +185,6 @@ def complete(config: TrainConfig, probe: Probe | None = None, display: Display =
 
 
 def _check_devices(devices: int) -> None:
-    """Refuses more devices than the machine has."""
     here = jax.devices()
     if devices > len(here):
         raise InputError(

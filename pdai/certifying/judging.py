@@ -423,7 +423,6 @@ def _sampled(
 
 
 def _watch(question: Question, draws: Draws, means: FeatureMeans | None, walks: Walks) -> None:
-    """Receives each block of trajectories."""
     if question.drawn is not None:
         question.drawn(draws.count)
     if means is not None:

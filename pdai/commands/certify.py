@@ -1,4 +1,4 @@
-"""`pdai certify`, the TV of any sampler to its target, and `power`, the samples that it takes."""
+"""`pdai certify`, the TV of any sampler; `power`, the samples that it takes; and `theorem`."""
 
 import json
 import sys
@@ -181,7 +181,6 @@ class Certify(Accepting):
         )
 
     def _show(self, made: Certificate) -> None:
-        """Prints the report and its notes."""
         report = made.report
         for line in made.certain:
             say(f"{line.name}: {report.pop(line.name)}")
@@ -234,3 +233,31 @@ class SayPower:
             print(json.dumps(made.to_json(), indent=1))
         else:
             show_rows(f"samples for a TV of {self.distance:g}", made.report)
+
+
+@dataclass(frozen=True)
+class CheckTheorem:
+    """Let Coq's kernel check a theorem that `pdai certify` or `pdai posterior` has written.
+
+    It needs Coq alone (sudo apt-get install coq). The exit status is 0 if the theorem is proved
+    without assumptions, and 1 if the kernel refuses it.
+
+    Try:
+        pdai theorem sampler.v
+    """
+
+    file: Annotated[tyro.conf.Positional[Path], tyro.conf.arg(metavar="FILE")]
+    """The file of the theorem."""
+
+    def run(self) -> None:
+        """Prints the statement and what it rests on."""
+        from pdai.certifying.theorems import check_theorem
+
+        answer = check_theorem(self.file)
+        say(answer.statement)
+        rows = {"assumptions": answer.assumptions} if answer.accepted else {"Coq": answer.reason}
+        rows["seconds of the processor"] = f"{answer.seconds:.1f}"
+        verdict = "proved, by Coq's kernel" if answer.accepted else "refused by Coq's kernel"
+        show_rows(f"{verdict}: {self.file}", rows)
+        if not answer.accepted:
+            sys.exit(1)

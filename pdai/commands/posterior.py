@@ -148,7 +148,6 @@ class ExactPosterior:
 
 
 def _show_columns(title: str, columns: "Columns", most: int) -> None:
-    """Prints the first rows of a table."""
     from rich.table import Table
 
     count = len(next(iter(columns.values())))

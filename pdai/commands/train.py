@@ -145,7 +145,6 @@ def train_command(arguments: Sequence[str]) -> type[Any]:
 
 
 def _show(folder: Path, report: "Report") -> None:
-    """Prints the final figures."""
     from pdai.show.tables import expectations_table, report_table
 
     show(report_table(report))

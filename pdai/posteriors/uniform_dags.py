@@ -1,7 +1,6 @@
 """Directed acyclic graphs drawn uniformly, layer by layer, as array code."""
 
 import math
-from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
@@ -44,13 +43,11 @@ class UniformDags(eqx.Module):
     @classmethod
     def of(cls, nodes: int, max_parents: int) -> "UniformDags":
         """The law for n nodes, each with at most `max_parents` parents."""
-        count = _counter(nodes, max_parents)
         shape = (nodes + 1,) * 3
         layer, family = np.full(shape, -np.inf), np.full((*shape, nodes + 1), -np.inf)
         for u in range(nodes):
             for last in range(bool(u), u + 1):
-                for t in range(1, nodes - u + 1):
-                    share = _ways(nodes, max_parents, u, last, t) * count(u + t, t)
+                for t, share in enumerate(_shares(nodes, max_parents, u, last), 1):
                     layer[u, last, t] = math.log(share) if share else -np.inf
                 for (i, j), number in _families(max_parents, u, last).items():
                     family[u, last, i, j] = math.log(number)
@@ -107,20 +104,13 @@ def _families(most: int, placed: int, last: int) -> dict[tuple[int, int], int]:
     }
 
 
-def _ways(nodes: int, most: int, placed: int, last: int, layer: int) -> int:
-    """The number of next layers of a size, with the parents of their nodes."""
+@cache
+def _shares(nodes: int, most: int, placed: int, last: int) -> list[int]:
+    """The terms of `C(u, l)`, by the number of nodes of the next layer, from 1 on."""
+    if placed == nodes:
+        return [1]
     families = sum(_families(most, placed, last).values())
-    return int(math.comb(nodes - placed, layer) * families**layer)
-
-
-def _counter(nodes: int, most: int) -> Callable[[int, int], int]:
-    """`C(u, l)`."""
-
-    @cache
-    def count(placed: int, last: int) -> int:
-        if placed == nodes:
-            return 1
-        layers = range(1, nodes - placed + 1)
-        return sum(_ways(nodes, most, placed, last, t) * count(placed + t, t) for t in layers)
-
-    return count
+    return [
+        math.comb(nodes - placed, t) * families**t * sum(_shares(nodes, most, placed + t, t))
+        for t in range(1, nodes - placed + 1)
+    ]

@@ -114,8 +114,6 @@ def _add_figures(table: Table, report: Report, learned: Mapping[str, Sequence[Fi
 
 
 def _add_weights(row: Callable[..., None], drawn: int) -> None:
-    """Adds the figures of importance weights."""
-
     def cell(name: str) -> Cell:
         return lambda f: None if f.weights is None else getattr(f.weights, name)
 

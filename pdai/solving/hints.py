@@ -27,9 +27,7 @@ def exact_beside(task: Task, parts: int = 1) -> str | None:
     except InputError:
         # Too large, or wrong, which a training will say.
         return None
-    if why is None:
-        return None
-    return f"{_command(task)} is exact within seconds, without training: {why}"
+    return why and f"{_command(task)} is exact within seconds, without training: {why}"
 
 
 def _why(task: Task) -> str | None:
@@ -38,9 +36,7 @@ def _why(task: Task) -> str | None:
         if problem is None:
             return None
         return f"it has {len(enumerate_dag(problem, COUNTED).labels):,} states"
-    if task.states() <= SECONDS:
-        return f"it has at most {task.states():,} states"
-    return None
+    return f"it has at most {task.states():,} states" if task.states() <= SECONDS else None
 
 
 def hint_at_exact(task: Task, parts: int) -> None:

@@ -246,11 +246,11 @@ class Table(NamedTuple):
                     f"column {name!r} has another value in every row: if it numbers or names the "
                     "rows, leave it out"
                 )
-            for value in _stand_ins(column):
-                remarks.append(
-                    f"column {name!r} holds {value} {column.count(value)} times: if that stands "
-                    "for a missing value, leave these rows out"
-                )
+            remarks += [
+                f"column {name!r} holds {value} {column.count(value)} times: if that stands for a "
+                "missing value, leave these rows out"
+                for value in _stand_ins(column)
+            ]
             if texts and (pairs := _look_alikes(values)):
                 remarks.append(
                     f"column {name!r} has {plain(', '.join(pairs), 200)}: if they are one "

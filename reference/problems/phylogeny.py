@@ -292,7 +292,6 @@ class Phylogeny(Summed):
 
 
 def _least_leaf(tree: Tree) -> int:
-    """The least leaf of a tree."""
     return _least_leaf(tree[0]) if isinstance(tree, tuple) else tree
 
 

@@ -141,7 +141,6 @@ def _draw_marks(chart: Chart, entry: Entry, xs: Any, ys: Any, tips: Sequence[str
 
 
 def _tips(entry: Entry, states: Sequence[int]) -> list[str]:
-    """The texts of the marks of some states."""
     pairs = ((float(entry.learned[i]), float(entry.target[i])) for i in states)
     return [
         f"{label(entry, i)}: {number_text(learned)}, target {number_text(target)}"

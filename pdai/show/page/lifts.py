@@ -102,7 +102,6 @@ def lift_picture(lift: Lift, name: str) -> Element:
 
 
 def _description(lift: Lift, node: int, visits: Sequence[float]) -> list[str]:
-    """The description of a lifted state, line by line."""
     lifted, policy = lift.lifted, lift.policy
     state = lifted.projection[node]
     base = lifted.base.labels[state]

@@ -112,7 +112,6 @@ def _problem_names(groups: Sequence[Sequence[Entry]]) -> list[str]:
 
 
 def _overview(entries: Sequence[Entry]) -> Element:
-    """All runs in one table."""
     rows = [
         (
             tag("a", swatch(entry.number), " ", entry.name, href=f"#run-{entry.number}"),
@@ -165,7 +164,6 @@ def _legend(group: Sequence[Entry]) -> Element:
 
 
 def _differences(group: Sequence[Entry]) -> Element:
-    """The options that differ between the runs."""
     rows = []
     for name in dict.fromkeys(name for entry in group for name in entry.options):
         values = [short(entry.options.get(name, "-")) for entry in group]
