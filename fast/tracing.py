@@ -135,12 +135,7 @@ def answer(
 def same_program(owner: str, function: Callable[..., Any], *arguments: Any) -> None:
     """Traces a function twice, and compares the two programs line by line.
 
-    Raises InputError if they differ, or use an array of an earlier trace.
-
-    Args:
-        owner: the name of the class, for messages.
-        function: the function to trace.
-        arguments: its arguments.
+    Raises InputError, which names the owner, if they differ, or use an array of an earlier trace.
     """
     first, again = (_program(owner, function, *arguments) for _ in range(2))
     for line, other in zip_longest(first, again, fillvalue=""):

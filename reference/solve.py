@@ -135,12 +135,9 @@ def h_transform(lifted: LiftedDAG[Any], backward: BackwardPolicy[T]) -> Backward
 
 
 def _normalized(
-    dag: PointedDAG[Any],
-    field: Field[T],
-    through: Sequence[T],
-    elsewhere: Sequence[T] | None = None,
+    dag: PointedDAG[Any], field: Field[T], through: Sequence[T], instead: Sequence[T] | None = None
 ) -> ForwardPolicy[T]:
-    """Each edge's share of its row's sum; rows of sum zero are `elsewhere`'s, or uniform."""
+    """Each edge's share of its row's sum; rows of sum zero are those of `instead`, or uniform."""
     values = list(through)
     for row in dag.out_edges:
         total = field.sum(through[edge] for edge in row)
@@ -148,8 +145,8 @@ def _normalized(
         for edge in row:
             if some:
                 values[edge] = through[edge] / total
-            elif elsewhere is not None:
-                values[edge] = elsewhere[edge]
+            elif instead is not None:
+                values[edge] = instead[edge]
             else:
                 values[edge] = field.one / field.convert(len(row))
     return ForwardPolicy(dag, field, values)

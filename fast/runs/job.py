@@ -67,10 +67,6 @@ def train_alone(config: TrainConfig, display: Display = PLAIN) -> Path:
 
     No states are listed but for a problem of the user's own, which is checked; nothing is drawn.
     Raises InputError as `train` does, or if it is to end at a distance, which must be measured.
-
-    Args:
-        config: the configuration.
-        display: the way in which the run is shown.
     """
     if config.run.tv:
         raise InputError(

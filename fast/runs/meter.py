@@ -62,7 +62,7 @@ class Meter:
         The last are the labels of all terminals, none for FCS states.
         """
         setup, run = self._setup, self._run
-        environment, enumeration = setup.environment, setup.enumeration
+        environment, enumeration, form = setup.environment, setup.enumeration, setup.closed_form
         policies = setup.policies(state)
         learned_log_z = [
             self._loss.learned_log_z(Sampler(policy, log_z), environment)
@@ -71,13 +71,7 @@ class Meter:
         log_z = [float(x) for x in learned_log_z if x is not None] or None
         if enumeration is None or self._target is None:
             report, learned, target = estimated_report(
-                policies,
-                log_z,
-                environment,
-                setup.closed_form,
-                run.seed,
-                run.law_samples,
-                self._trained,
+                policies, log_z, environment, form, run.seed, run.law_samples, self._trained
             )
         else:
             laws = [

@@ -79,14 +79,9 @@ class TrainConfig:
             self.restricted()
 
     def _check_loss(self) -> None:
-        loss, name = self.loss, self.name_of("loss")
-        least = loss.least_batch
-        require(
-            self.sampling,
-            "batch",
-            self.sampling.batch >= least,
-            f"be at least {least}: {name} compares trajectories",
-        )
+        loss, name, batch = self.loss, self.name_of("loss"), self.sampling.batch
+        rule = f"be at least {loss.least_batch}: {name} compares trajectories"
+        require(self.sampling, "batch", batch >= loss.least_batch, rule)
         if loss.needs_markovian and not self.dynamics.is_markovian:
             raise InputError(
                 f"loss {name} with dynamics {self.name_of('dynamics')}: flow matching sums over "
@@ -168,25 +163,21 @@ class TrainConfig:
             )
 
     def _check_replay(self) -> None:
-        batch = self.sampling.batch
         if not self.replay.capacity:
             return
+        batch = self.sampling.batch
+        replayed = self.replay.replayed(batch)
         if self.p_b.reads_latent:
             raise InputError(
                 "replay draws trajectories backwards, which a lifted p_b does not allow, as the "
                 "latent is known forwards only: use --p-b learned or uniform, or no replay"
             )
-        require(
-            self.replay,
-            "replay_share",
-            0 < self.replay.replayed(batch) < batch,
-            "leave some of both",
-        )
-        if self.replay.replayed(batch) % self.run.devices:
+        require(self.replay, "replay_share", 0 < replayed < batch, "leave some of both")
+        if replayed % self.run.devices:
             raise InputError(
-                f"replay draws {self.replay.replayed(batch)} of the {batch} trajectories of a "
-                f"batch, which {self.run.devices} devices cannot share evenly: choose another "
-                "--replay-share or --batch"
+                f"replay draws {replayed} of the {batch} trajectories of a batch, which "
+                f"{self.run.devices} devices cannot share evenly: choose another --replay-share "
+                "or --batch"
             )
 
     def _check_frozen(self) -> None:

@@ -257,10 +257,7 @@ def _exact(
 
 
 def _bare(
-    source: SamplerSource,
-    question: Question,
-    samples: Sequence[Hashable],
-    features: Features | None,
+    source: SamplerSource, question: Question, samples: Sequence[Any], features: Features | None
 ) -> Certificate:
     """Regimes S and N, from terminal states without probabilities."""
     known, target, level = source.target.probabilities, source.target.samples, question.level

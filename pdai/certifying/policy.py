@@ -127,18 +127,11 @@ def certify_policy(
             f"{policy!r} gives rows over the children of states, but no problem is given: add "
             "--problem my_module:MyProblem"
         )
-    own = Target(
-        as_problem(problem),
-        max_states,
-        budget.seconds,
-        log_z,
-        target,
-        Shape(header),
-        if_independent,
-    )
+    judged_problem, shape = as_problem(problem), Shape(header)
+    own = Target(judged_problem, max_states, budget.seconds, log_z, target, shape, if_independent)
     if isinstance(policy, str):
         name, function = policy, load_object(policy, "sampler", "my_module:policy")
     else:
         name, function = getattr(policy, "__name__", type(policy).__name__), policy
-    rows = ForwardRows(function, own.problem, takes, gives)
+    rows = ForwardRows(function, judged_problem, takes, gives)
     return judged(FunctionSource(name, own, rows, p_b, seed), question)

@@ -21,7 +21,6 @@ from concurrent.futures import (
 )
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple
 
 from fast.runs.interrupts import end_with_parent
@@ -156,12 +155,7 @@ class LocalProcesses(ThreadPoolExecutor):
         finally:
             self._idle.put(number)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool | None:
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         # After Ctrl-C the runs stop at once: they resume from their checkpoints.
         stopped = kind is not None and issubclass(kind, KeyboardInterrupt)
         if stopped:
@@ -170,7 +164,6 @@ class LocalProcesses(ThreadPoolExecutor):
         self.shutdown(wait=True, cancel_futures=stopped)
         for pool in self._pools:
             pool.shutdown()
-        return None
 
 
 def _one_process(number: int | None) -> ProcessPoolExecutor:

@@ -125,14 +125,8 @@ def folded(
             if shares:
                 # The share of node k, begun where its half of the terms was left, halves too.
                 for k in range(j + 1, m):
-                    start = 1 << k
-                    _halve(
-                        high[start : start + 2 * done],
-                        low[start : start + 2 * done],
-                        by_high,
-                        by_low,
-                        is_normal,
-                    )
+                    start, end = 1 << k, (1 << k) + 2 * done
+                    _halve(high[start:end], low[start:end], by_high, by_low, is_normal)
                 if is_normal:
                     _normalise(high[done : 2 * done], low[done : 2 * done])
         _normalise(high[:1], low[:1])

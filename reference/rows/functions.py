@@ -69,10 +69,7 @@ class Row(NamedTuple):
 
     @classmethod
     def of(
-        cls,
-        others: Sequence[Hashable],
-        values: list[float],
-        rational: Sequence[Fraction] | None = None,
+        cls, others: Sequence[Any], values: list[float], rational: Sequence[Fraction] | None = None
     ) -> "Row":
         """The row with its sums and logarithms.
 
@@ -284,11 +281,7 @@ class ForwardRows:
 
 
 def _numbers(
-    answer: Any,
-    others: Sequence[Hashable],
-    absent: float,
-    what: Of,
-    read: Callable[[Any, Of], Number],
+    answer: Any, others: Sequence[Any], absent: float, what: Of, read: Callable[[Any, Of], Number]
 ) -> list[Number]:
     """The numbers of a user's row; raises InputError unless there is one for each state."""
     if callable(getattr(answer, "items", None)):
