@@ -23,7 +23,7 @@ from fast.training.compose import (
     refuse_misplaced,
     usual_options,
 )
-from pdai.parsing import HELP, NO_VALUE, flag_values
+from pdai.words import HELP, MISSING, flag_values
 
 # The default of every network, whose options are not imported for --help.
 PARAMETERS = 40_000
@@ -80,7 +80,7 @@ def scan(arguments: Sequence[str], task: str, usual: Mapping[str, Mapping[str, A
     """
     task = next((word for word in arguments if word in TASKS), task)
     values, defaults = flag_values(arguments), usual.get(task, {})
-    chosen = {part: values[part] for part in CHOICES if values.get(part, NO_VALUE) != NO_VALUE}
+    chosen = {part: values[part] for part in CHOICES if values.get(part, MISSING) != MISSING}
     for part, name in chosen.items():
         check_name(part, name)
     names = {**defaults, **usual_options(TASKS[task], {**defaults, **chosen}), **defaults, **chosen}

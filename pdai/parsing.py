@@ -12,14 +12,12 @@ from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origi
 
 import tyro
 
+from pdai.words import HELP, flag_values
 from reference.contract.errors import InputError, no_such
 
 ABOUT = "How wrong is your sampler? Samplers of discrete objects: judged, solved, trained"
-HELP = {"-h", "--help"}
 # Shows every option of the chosen parts; --help shows the common ones.
 ALL = "--help-all"
-# The value of an option that ends a command line.
-NO_VALUE = "--"
 
 # The commands in the order of the help: for each its module in `pdai.commands`, and the class there
 # or a function that makes the class from the arguments.
@@ -40,17 +38,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("look", "Check"),
     "verify": ("verify", "Verify"),
 }
-
-
-def flag_values(arguments: Sequence[str]) -> dict[str, str]:
-    """The options in a command line, by their names in Python, with the word after each."""
-    values = {}
-    for number, word in enumerate(arguments):
-        flag, equals, value = word.partition("=")
-        if flag.startswith("--"):
-            after = next(iter(arguments[number + 1 :]), NO_VALUE)
-            values[flag[2:].replace("-", "_")] = value if equals else after
-    return values
 
 
 def load_command(name: str, arguments: Sequence[str]) -> type[Any]:
