@@ -10,8 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from fast.parts import CHOICES, option_names
-from fast.training.compose import FIXED, TrainConfig, by_name, to_json
+from fast.training.compose import TrainConfig, by_name, to_json
 from pdai.distributed.plan import Plan
 from pdai.experiments.chains import Chain
 
@@ -19,28 +18,6 @@ Training: TypeAlias = TrainConfig | Plan | Chain
 
 # A plan has fewer runs than this, whose seeds follow its own.
 SPACING = 10
-
-# Options that stored results may lack, with what they meant when these were made.
-ADDED: dict[str, Any] = {
-    "table_rows": 0,
-    "table_learning_rate": 1e-2,
-    "anneal": 0.0,
-    "anneal_from": 0.01,
-    "tv": 0.0,
-    "tv_seconds": 600.0,
-    "order": "any",
-    "cycle": 10,
-    "grown": False,
-    "marks": "none",
-    "spacing": "even",
-    "penalty": "square",
-    "graph_code": "edges",
-    "rule": "adamw",
-    "bins": None,
-    "levels": (),
-    "biases": True,
-    "clip": 1.0,
-}
 
 
 def config_of(training: Training) -> TrainConfig:
@@ -93,35 +70,17 @@ def _first_description(training: Training) -> dict[str, Any]:
     if not isinstance(training, TrainConfig):
         data = {**training.to_json(), **data}
         del data["config"]
-    plain = _plain(data)
+    # As JSON is read back, with lists for tuples.
+    plain = json.loads(json.dumps(data, default=str))
     return {name: Path(value).name if name == "table" else value for name, value in plain.items()}
 
 
 def is_of(stored: Mapping[str, Any], training: Training, seed: int) -> bool:
-    """True if a stored description is that of a training; what it lacks means what it meant then.
+    """True if a stored description is that of a training with a seed.
 
-    Old results have the options of all parts, and the task under "problem".
-
-    Args:
-        stored: the description.
-        training: the training.
-        seed: its seed.
+    Who adds an option writes it into the stored ones, with what they did without it.
     """
-    expected, config = description(training, seed), config_of(training)
-    owners: list[Any] = [getattr(config, part) for part in ("task", *CHOICES, *FIXED)]
-    owners += [training] * (config is not training)
-    fields = [field for owner in owners for field in dataclasses.fields(owner)]
-    usual = {f.name: ADDED.get(f.name, f.default) for f in fields if f.name in expected}
-    read = {"task": stored.get("problem"), **stored, "format": expected["format"]}
-    parts = (option_names(kind) for kinds in CHOICES.values() for kind in kinds.values())
-    of_other_parts = set().union(*parts) - expected.keys()
-    kept = {name: read[name] for name in read.keys() - of_other_parts - {"problem"}}
-    return {**_plain(usual), **kept} == expected
-
-
-def _plain(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Data in the form in which JSON is read back, with lists for tuples."""
-    return dict(json.loads(json.dumps(data, default=str)))
+    return stored == description(training, seed)
 
 
 def short_name(training: Training) -> str:
