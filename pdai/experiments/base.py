@@ -14,7 +14,7 @@ from pdai.distributed.plan import Plan
 from pdai.experiments.trainings import Training, shortened
 
 Metric = Literal["fcs", "tv", "separation", "memory", "best", "met", "edges"]
-Drawing = Literal["curves", "rows", "points", "log lines", "laws", "probe", "best", "none"]
+Drawing = Literal["curves", "rows", "laws", "probe", "best", "none"]
 Layout = Literal["rows", "models"]
 ProbeName = Literal["aliasing", "memory", "best", "met", "projection", "edges"]
 Pair: TypeAlias = tuple[str, str]
@@ -116,9 +116,9 @@ class Experiment:
         cells: the trainings.
         finding: the result and its conditions, written from the stored results.
         setting: the parts of the definition that the paper leaves open.
-        draw: the figure: curves over steps; the metric over rows, with its ratio to the first of
-            the compared columns ("rows") or not ("points"); as lines over rows that are numbers, on
-            a logarithmic scale; learned laws; the KL of a probe; the best states met; or none.
+        draw: the figure: curves over steps; the metric over rows, for distances with the ratio to
+            the first of the compared columns; learned laws; the KL of a probe; the best states met;
+            or none.
         compared: the columns whose paired difference decides, the paper's claim last.
         also: further pairs of columns whose differences are shown.
         expects: the paper's claim about the second column: better, or no different.
@@ -136,7 +136,7 @@ class Experiment:
         bounds: computed intervals by name and row, such as for the least TV of a kind of policy.
         beside: the beginning of the names of the rows that stand beside one of another experiment,
             by its label and row.
-        axis: the unit of rows that are numbers, or of the names at the side of a figure.
+        axis: what the rows are, at the side of a figure.
         layout: whether rows are instances and columns models, or the other way round.
     """
 

@@ -5,7 +5,7 @@ at a hundredth of the least relevant difference.
 """
 
 from collections.abc import Sequence
-from math import ceil, isnan, nan
+from math import ceil, isnan
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -27,8 +27,6 @@ GREY: dict[str, Any] = {"color": TARGET, "lw": 1.2}
 UNTRAINED, EXACT = ":", "--"
 # The colours of computed bounds: the first is for Markovian policies, if any.
 BOUNDS = ("#0072B2", "#222222", "#CC79A7", "#E69F00")
-# Wide, so that it shows behind models that learn nothing.
-BAND: dict[str, Any] = {"lw": 6, "alpha": 0.25, "color": TARGET}
 # Ends of an interval that are closer than by this factor are one line.
 WIDER = 1.01
 PER_LINE = 3
@@ -51,10 +49,7 @@ def draw(results: Results, files: Sequence[Path]) -> None:
 def figure_of(results: Results) -> Figure:
     """The figure of an experiment with runs, in the form of its option `draw`."""
     experiment = results.experiment
-    form = _lines if experiment.draw == "log lines" else _panels
-    if experiment.draw in ("rows", "points"):
-        form = _by_model if experiment.layout == "models" else _points
-    figure, note, others = form(results)
+    figure, note, others = (_points if experiment.draw == "rows" else _panels)(results)
     counts = results.frame.groupby(["row", "model"]).size()
     ends = " to ".join(str(count) for count in dict.fromkeys((counts.min(), counts.max())))
     seeds = f"{ends} seed{'s' * int(counts.max() > 1)}"
@@ -105,12 +100,10 @@ def _legend(figure: Figure, results: Results, others: Handles) -> None:
 
 
 def _points(results: Results) -> Drawn:
-    """One line per row: the metric, and its ratio to the first of the compared columns."""
+    """One line per row: the metric, and, of distances, the ratio to the first compared column."""
     experiment, rows, models = results.experiment, results.rows, results.models
     base, styles = experiment.compared[0], looks(experiment)
-    is_compared = experiment.draw == "rows" and any(
-        {base} < set(results.at(row).model) for row in rows
-    )
+    is_compared = results.sign > 0 and any({base} < set(results.at(row).model) for row in rows)
     height = 1.6 + len(rows) * (0.24 + 0.11 * len(models))
     figure = Figure(figsize=(10.5 if is_compared else 7.5, height), layout="constrained")
     axes = np.atleast_1d(figure.subplots(1, 1 + is_compared, sharey=True))
@@ -129,10 +122,10 @@ def _points(results: Results) -> Drawn:
     names = [row if is_one else f"{row}\n{name}" for row, name in zip(rows, metrics, strict=True)]
     axes[0].set_yticks(range(len(rows)), names)
     axes[0].set_ylim(len(rows) - 0.5, -0.5)
-    better, side = ("left", "below") if results.sign > 0 else ("right", "above")
+    better = "left" if results.sign > 0 else "right"
     measured = metrics[0] if is_one else results.measure.name
     axes[0].set_ylabel(experiment.axis)
-    labels = [f"{measured}: {better} is better", f'ratio to "{base}": {side} 1 is better']
+    labels = [f"{measured}: {better} is better", f'ratio to "{base}": below 1 is better']
     if is_compared:
         axes[1].axvline(1, color="black", lw=1)
     for axis, label in zip(axes, labels, strict=False):
@@ -144,55 +137,6 @@ def _points(results: Results) -> Drawn:
     note = ", means as bars" if results.frame.seed.nunique() > 1 else ""
     note += _note(results.frame.learned.min(), results.measure.negligible / 100)
     return figure, note, _levels(results)
-
-
-def _by_model(results: Results) -> Drawn:
-    """One panel per instance, one line per model; the marks of the best of each kind are filled."""
-    rows, models, styles = results.rows, results.models, looks(results.experiment)
-    size = (2.2 + 2.6 * len(rows), 1.6 + 0.2 * len(models))
-    figure = Figure(figsize=size, layout="constrained")
-    axes = np.atleast_1d(figure.subplots(1, len(rows), sharey=True))
-    for axis, row in zip(axes, rows, strict=True):
-        best = results.leaders(row)
-        for place, model in enumerate(models):
-            values = _shown(results, results.values(row, model))
-            style = styles[model]._replace(marker="o", is_filled=model in best)
-            axis.plot(values, [place] * len(values), ls="", **_marks(style, 5))
-            if model in best:
-                axis.axvline(values.mean(), lw=1, color=style.colour, alpha=0.8)
-        axis.set(xscale="log", xlabel=results.metric_name(row))
-        axis.set_title(row, fontsize=10)
-        decimal(axis.xaxis)
-        axis.grid(alpha=0.3)
-    axes[0].set_yticks(range(len(models)), models)
-    axes[0].set_ylim(len(models) - 0.5, -0.5)
-    axes[0].set_ylabel(results.experiment.axis)
-    return figure, "; filled, with a line: the best of each kind", None
-
-
-def _lines(results: Results) -> Drawn:
-    """The metric over rows that are numbers: each seed a point, the means joined."""
-    figure = Figure(figsize=(6.4, 4.4), layout="constrained")
-    axis, rows = figure.subplots(), results.rows
-    places = np.array([float(row.replace(",", "")) for row in rows])
-    level = _shown(results, [results.untrained(row) for row in rows])
-    axis.plot(places, level, zorder=1, **BAND)
-    # A logarithmic scale has no zero.
-    axis.plot(places, [results.best(row) or nan for row in rows], ls=EXACT, zorder=1, **GREY)
-    for model, style in looks(results.experiment).items():
-        columns = [_shown(results, results.values(row, model)) for row in rows]
-        for place, values in zip(places, columns, strict=True):
-            axis.plot([place] * len(values), values, ls="", **_marks(style, 4))
-        means = [values.mean() if len(values) else nan for values in columns]
-        axis.plot(places, means, ls=style.line, lw=1.4, color=style.colour)
-    axis.set(xscale="log", xlabel=results.experiment.axis)
-    axis.minorticks_off()
-    axis.set_xticks(places, rows)
-    axis.grid(alpha=0.3)
-    axis.set(yscale="log", ylabel=results.metric_name())
-    decimal(axis.yaxis)
-    clipped = _note(results.frame.learned.min(), results.measure.negligible / 100)
-    return figure, f", means joined{clipped}", _levels(results)
 
 
 def _panels(results: Results) -> Drawn:
@@ -284,8 +228,7 @@ def _levels(results: Results) -> Handles:
     for colour, name in zip(BOUNDS, experiment.bounds, strict=False):
         handles[name] = Line2D([], [], lw=6, alpha=0.3, color=colour)
     if results.frame.uniform.notna().any():
-        is_band = experiment.draw == "log lines"
-        handles["uniform policy"] = Line2D([], [], **BAND if is_band else {"ls": ":", **GREY})
+        handles["uniform policy"] = Line2D([], [], ls=UNTRAINED, **GREY)
     if any(results.best(row) > 0 for row in results.rows):
         name = "best possible" if experiment.optimum else "exact sampling"
         handles[name] = Line2D([], [], ls=EXACT, **GREY)
