@@ -13,12 +13,6 @@ from pdai.experiments.gains import gains_table
 from pdai.experiments.tables import claimed, markdown, tallied
 from pdai.experiments.values import in_metric
 from pdai.experiments.verdicts import DECIDED, Comparison, Standing, against, compared
-from reference.problems import TableSequences
-
-# The orders of the chains on SIX6 that are shown.
-ORDERS = (4, 5, 6, 7)
-# As many as 20,000 steps of 128 trajectories.
-DRAWS = 2_560_000
 
 Table = Callable[[Sequence[Results]], str]
 
@@ -181,32 +175,6 @@ def as_printed(every: Sequence[Results]) -> str:
     return tallied(families, claimed(every))
 
 
-def six6_chains(_: Sequence[Results]) -> str:
-    """TV on SIX6 of chains that see the last letters alone, fitted by maximum likelihood.
-
-    The chain of order k has `p(x_t | x_(t-k), ..., x_(t-1))` of the target: no training. A
-    histogram has the mean absolute deviations of normal counts.
-    """
-    task = TableSequences.six6("append")
-    y = task.scores.astype(np.float64) - task.scores.min()
-    rewards = np.maximum(10 * (y / y.max()) ** task.exponent, 1e-3)
-    letters, length = len(task.alphabet), task.length
-    law = (rewards / rewards.sum()).reshape((letters,) * length)
-    body = []
-    for order in ORDERS:
-        chain, numbers = np.ones_like(law), 0
-        for t in range(length):
-            first = max(t - order, 0)
-            seen = law.sum((*range(first), *range(t + 1, length)), keepdims=True)
-            chain = chain * seen / seen.sum(t, keepdims=True)
-            numbers += (letters - 1) * letters ** (t - first)
-        name = f"chain of the last {order} letters"
-        body.append([name, f"{numbers:,}", f"{np.abs(chain - law).sum() / 2:.3f}"])
-    error = np.sqrt(2 * law * (1 - law) / (np.pi * DRAWS)).sum() / 2
-    body.append([f"histogram of {DRAWS:,} exact samples", "-", f"{error:.3f}"])
-    return markdown(["", "free numbers", "TV"], body)
-
-
 def _place(row: Comparison) -> str:
     return f"{row.results.experiment.label}: {row.row}"
 
@@ -232,5 +200,4 @@ TABLES: dict[str, Table] = {
     "untrained": untrained,
     "beside the paper": beside_the_paper,
     "as printed": as_printed,
-    "six6 chains": six6_chains,
 }

@@ -18,7 +18,6 @@ from pdai.experiments.evidence import (
     by_first_seeds,
     by_tv,
     fragile,
-    six6_chains,
     state_seen,
     untrained,
 )
@@ -151,8 +150,9 @@ def test_numbers_of_a_finding_are_of_the_results(label: str) -> None:
 
 
 # Numbers of other texts: what is negligible, rates, untrained policies over draws, the paper's
-# ratios, of a record of SIX6, and hours.
-OF_TEXTS = "0.0002 0.001 0.003 0.01 0.03 0.12 0.09 0.05 0.04 0.58 0.139 0.23 1.5 2.5"
+# ratios, of a record of SIX6, hours, and of chains, which a test computes.
+OF_TEXTS = "0.0002 0.001 0.003 0.01 0.03 0.12 0.09 0.05 0.04 0.58 0.139 0.23 1.5 2.5 "
+OF_TEXTS += "0.173 0.148 0.117 0.000 0.056"
 
 
 @pytest.mark.parametrize("path", sorted((FOLDER / "texts").iterdir()), ids=lambda path: path.stem)
@@ -246,19 +246,23 @@ def test_rows_whose_input_is_the_state_are_no_integers() -> None:
     assert "| better | 0 | - |" in state_seen(every)
 
 
-def test_a_chain_has_the_conditional_shares_of_the_target() -> None:
-    order, task = 5, TableSequences.six6("append")
+def test_the_chains_on_six6_are_as_near_as_the_page_says() -> None:
+    page, task = (FOLDER / "questions.md").read_text(), TableSequences.six6("append")
     y = task.scores.astype(float) - task.scores.min()
     law = np.maximum(10 * (y / y.max()) ** 3, 1e-3)
     law /= law.sum()
-    # A string is a number in base 4; the last letter is its last digit.
-    chain, strings = np.ones(len(law)), np.arange(4**8)
-    for t in range(8):
-        seen = strings // 4 ** (7 - t) % 4 ** (min(t, order) + 1)
-        whole = strings // 4 ** (8 - t) % 4 ** min(t, order)
-        both, before = (np.bincount(key, law) for key in (seen, whole))
-        chain *= both[seen] / before[whole]
-    tv = np.abs(chain - law).sum() / 2
-    assert f"| chain of the last 5 letters | 10,239 | {tv:.3f} |" in six6_chains([])
-    # The last order is the table itself.
-    assert "| chain of the last 7 letters | 65,535 | 0.000 |" in six6_chains([])
+    for order in (4, 5, 6, 7):
+        # A string is a number in base 4; the last letter is its last digit. By maximum likelihood a
+        # letter has its share of the target, given those that the chain sees.
+        chain, strings = np.ones(len(law)), np.arange(4**8)
+        for t in range(8):
+            seen = strings // 4 ** (7 - t) % 4 ** (min(t, order) + 1)
+            whole = strings // 4 ** (8 - t) % 4 ** min(t, order)
+            both, before = (np.bincount(key, law) for key in (seen, whole))
+            chain *= both[seen] / before[whole]
+        numbers = 3 * sum(4 ** min(t, order) for t in range(8))
+        tv = np.abs(chain - law).sum() / 2
+        assert f"| chain of the last {order} letters | {numbers:,} | {tv:.3f} |" in page
+    # Mean absolute deviations of normal counts, of as many samples as 20,000 steps of 128 see.
+    tv = np.sqrt(2 * law * (1 - law) / (np.pi * 2_560_000)).sum() / 2
+    assert f"| histogram of 2,560,000 exact samples | - | {tv:.3f} |" in page
