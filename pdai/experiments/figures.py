@@ -5,7 +5,7 @@ at a hundredth of the least relevant difference.
 """
 
 from collections.abc import Sequence
-from math import ceil, isnan
+from math import ceil, isnan, nan
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -202,7 +202,7 @@ def _draw_seeds(
 def _draw_levels(axis: Any, results: Results, row: str, place: float) -> None:
     """Levels in a row: the untrained policy, the best value, and bands between computed bounds."""
     ends = (place - 0.42, place + 0.42)
-    for level, style in ((results.untrained(row), UNTRAINED), (results.best(row), EXACT)):
+    for level, style in ((results.untrained(row), UNTRAINED), (_best(results, row), EXACT)):
         # A logarithmic scale has no zero.
         if level > 0:
             axis.vlines(level, *ends, ls=style, **GREY)
@@ -219,6 +219,12 @@ def _draw_levels(axis: Any, results: Results, row: str, place: float) -> None:
                 axis.annotate("", (high / 3, place), (high, place), arrowprops=arrow)
 
 
+def _best(results: Results, row: str) -> float:
+    """The best value of a row; NaN if the TV of some laws is estimated, and has another floor."""
+    is_estimated = results.experiment.metric == "tv" and "estimated" in set(results.at(row).kind)
+    return nan if is_estimated else results.best(row)
+
+
 def _levels(results: Results) -> Handles:
     """The marks of a figure over rows in addition to the marks of models."""
     experiment = results.experiment
@@ -229,7 +235,7 @@ def _levels(results: Results) -> Handles:
         handles[name] = Line2D([], [], lw=6, alpha=0.3, color=colour)
     if results.frame.uniform.notna().any():
         handles["uniform policy"] = Line2D([], [], ls=UNTRAINED, **GREY)
-    if any(results.best(row) > 0 for row in results.rows):
+    if any(_best(results, row) > 0 for row in results.rows):
         name = "best possible" if experiment.optimum else "exact sampling"
         handles[name] = Line2D([], [], ls=EXACT, **GREY)
     return handles

@@ -6,7 +6,7 @@ JAX.
 
 import dataclasses
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from matplotlib.figure import Figure
 
@@ -29,6 +29,7 @@ THINGS = {
 }
 LINEAR = 0.001
 DIGITS = 4
+LABEL = "TV (0 to 1) without the thing, less TV with it: right, it is nearer to the target"
 
 
 class Gain(NamedTuple):
@@ -86,7 +87,7 @@ def gains_table(every: Sequence[Results]) -> str:
 
 
 def picture(every: Sequence[Results]) -> Figure:
-    """The gains of each task as points with intervals; hollow where they do not count."""
+    """The gains of each task as points with intervals; pale where they do not count."""
     answers = gains(every)
     tasks = list(dict.fromkeys(gain.task for gain in answers))
     figure = Figure(figsize=(9, 0.36 * len(tasks) + 1.4), layout="constrained")
@@ -96,14 +97,17 @@ def picture(every: Sequence[Results]) -> Figure:
         axes.plot([], [], marker, color=colour, label=thing)
         for task, _, gap, standing in (gain for gain in answers if gain.thing == thing):
             y = tasks.index(task) + shift
-            counts = standing in DECIDED
-            axes.plot([gap.low, gap.high], [y, y], color=colour, lw=1)
-            axes.plot(gap.mean, y, marker, ms=5, color=colour, mfc=colour if counts else "white")
+            style: Any = {"color": colour, "lw": 1, "alpha": 1 if standing in DECIDED else 0.3}
+            axes.plot([gap.low, gap.high], [y, y], **style)
+            axes.plot(gap.mean, y, marker, ms=5, mew=0, **style)
     for line in range(1, len(tasks)):
         axes.axhline(line - 0.5, color="0.9", lw=0.8)
     axes.axvline(0, color="k", lw=1)
     axes.set_xscale("symlog", linthresh=LINEAR)
     axes.set_yticks(range(len(tasks)), tasks)
-    axes.set(ylim=(len(tasks) - 0.5, -0.5), xlabel="TV less by: right is better")
-    figure.legend(loc="outside lower center", ncols=len(THINGS), fontsize=8)
+    axes.set(ylim=(len(tasks) - 0.5, -0.5), xlabel=LABEL)
+    title = "The thing. Lines: intervals of 95 %. Pale: does not count by the rule."
+    figure.legend(
+        loc="outside lower center", ncols=len(THINGS), fontsize=8, title=title, title_fontsize=8
+    )
     return figure

@@ -32,7 +32,7 @@ from reference.looking.show import save_figure
 
 
 class Look(NamedTuple):
-    """Colour, line and marker of a model; one without its memory has hollow points."""
+    """Colour, line and marker of a model; one that is reset, and none else, has hollow points."""
 
     colour: str
     line: str = "-"
@@ -58,7 +58,7 @@ KINDS: dict[str, Look] = {
 }
 OTHER = Look("#6A3D9A", marker="X")
 _SRWM_PLUS, _GRU_PLUS = Look("#D55E00", marker="s"), Look("#009E73", marker="^")
-_STILL = Look("#7F4A00", "--", "s", is_filled=False)
+_STILL = Look("#7F4A00", "--", "s")
 # Models named in several tables, and variants of one kind of network that are compared.
 LOOKS: dict[str, Look] = {
     "Markovian": KINDS["markov"],
@@ -66,17 +66,17 @@ LOOKS: dict[str, Look] = {
     "SRWM": KINDS["srwm"],
     "SRWM+": _SRWM_PLUS,
     "SRWM, block": _SRWM_PLUS,
-    "SRWM, block, reset": _STILL,
-    "SRWM reset": _STILL,
+    "SRWM, block, reset": _STILL._replace(is_filled=False),
+    "SRWM reset": _STILL._replace(is_filled=False),
     "SRWM+ reset": _SRWM_PLUS._replace(line="--", is_filled=False),
-    "Markovian, block": Look("#332288", "--", "o", is_filled=False),
+    "Markovian, block": Look("#332288", "--"),
     "GRU+": _GRU_PLUS,
     "GRU+ reset": Look("#66C2A5", "--", "^", is_filled=False),
     # A Markovian network fitted to GRU+.
-    "GRU+ projected": Look("#56B4E9", "--", "D", is_filled=False),
+    "GRU+ projected": Look("#56B4E9", "--", "D"),
     "GNN": Look("#56B4E9", marker="h"),
     # Its path feature is a function of the state.
-    "temporal GCN, constant gate": Look("#CC6677", "--", "s", is_filled=False),
+    "temporal GCN, constant gate": Look("#CC6677", "--", "s"),
     "GRU": KINDS["gru"],
     "GRU reset": Look("#88BB99", "--", "^", is_filled=False),
     "LSTM": KINDS["lstm"],
@@ -85,9 +85,10 @@ LOOKS: dict[str, Look] = {
     "SRWM without rotation": _STILL,
     "small angles": Look("#B15928", ":", "D"),
     "identity link": Look("#999933", ":", "P"),
-    "d = 64": Look("#999933", "--", "D", is_filled=False),
+    "linear RNN, 1 hidden layer": Look("#CC79A7", "--", "s"),
+    "d = 64": Look("#999933", "--", "D"),
     "d = 32": _SRWM_PLUS,
-    "d = 8": Look("#B15928", ":", "s", is_filled=False),
+    "d = 8": Look("#B15928", ":", "s"),
     "deterministic": KINDS["gru"],
     "Gaussian": Look("#CC79A7", marker="o"),
     "on the product": _GRU_PLUS,
@@ -96,8 +97,8 @@ LOOKS: dict[str, Look] = {
     "order MCMC": Look("#999933", marker="P"),
     "p_B reads the latent": Look("#AA3377", marker="D"),
     "uniform p_B": Look("#222222"),
-    "learned p_B of the state": Look("#888888", "--", "s", is_filled=False),
-    "5 % random at first": Look("#888888", "--", is_filled=False),
+    "learned p_B of the state": Look("#888888", "--", "s"),
+    "5 % random at first": Look("#888888", "--"),
     "50 % random at first": Look("#222222"),
 }
 # Above this number, points are drawn as a density.
@@ -114,7 +115,7 @@ def look(model: str, dynamics: str | None = None) -> Look:
     if model in LOOKS:
         return LOOKS[model]
     if variant and family in LOOKS:
-        return LOOKS[family]._replace(line="--", is_filled=False)
+        return LOOKS[family]._replace(line="--", marker="D")
     return KINDS.get(dynamics or "", OTHER)
 
 

@@ -105,6 +105,13 @@ def test_models_of_a_figure_are_told_apart_and_blue_is_markovian(label: str) -> 
             assert cell.dynamics in ("markov", "markov-block", "linear-markov", "gcn"), cell.model
 
 
+def test_hollow_marks_are_of_reset_networks_and_of_no_others() -> None:
+    for experiment in EXPERIMENTS.values():
+        for cell in experiment.cells:
+            is_reset = "reset" in cell.model
+            assert looks(experiment)[cell.model].is_filled is not is_reset, cell.model
+
+
 def test_a_variant_has_the_colour_of_its_model() -> None:
     assert look("Markovian, 0.01").colour == look("Markovian").colour
     assert look("Markovian, 0.01") != look("Markovian")
