@@ -79,6 +79,11 @@ def is_of(stored: Mapping[str, Any], training: Training, seed: int) -> bool:
     """True if a stored description is that of a training with a seed.
 
     Who adds an option writes it into the stored ones, with what they did without it.
+
+    Args:
+        stored: the description.
+        training: the training.
+        seed: its seed.
     """
     return stored == description(training, seed)
 
