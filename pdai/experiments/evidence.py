@@ -3,6 +3,7 @@
 Every function takes the results of all experiments, and returns Markdown.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -10,7 +11,15 @@ import numpy as np
 from pdai.experiments.base import BEST, FORMS, MARKOVIAN
 from pdai.experiments.frames import Results
 from pdai.experiments.gains import gains_table
-from pdai.experiments.tables import claimed, markdown, tallied
+from pdai.experiments.tables import (
+    by_benjamini_hochberg,
+    by_holm,
+    claimed,
+    family,
+    kept,
+    markdown,
+    tallied,
+)
 from pdai.experiments.values import in_metric
 from pdai.experiments.verdicts import DECIDED, Comparison, Standing, against, compared
 
@@ -76,7 +85,8 @@ def _change(before: Comparison, after: Comparison) -> list[str]:
 
 def fragile(every: Sequence[Results]) -> str:
     """The decided comparisons of five seeds that are not decided once a certain one is left out."""
-    rows = [row for family in claimed(every).values() for row in family if row.standing in DECIDED]
+    families = claimed(every).values()
+    rows = [row for rows in families for row in rows if row.standing in DECIDED]
     of_five = [row for row in rows if len(row.paired.T) >= 5]
     weak = [row for row in of_five if not _stays(row)]
     listed = "; ".join(f"{_place(row)}, {against(row.pair)}" for row in weak)
@@ -166,13 +176,25 @@ def _ours(results: Results, row: str) -> list[str]:
 
 
 def as_printed(every: Sequence[Results]) -> str:
-    """All rows of the baseline as printed, corrected together with all rows of claims."""
+    """All rows of the baseline as printed."""
     studies = [results for results in every if results.experiment.beside]
     families = {
         pair: [row for results in studies for row in compared(results, pair) if row.standing]
         for pair in studies[0].experiment.comparisons
     }
-    return tallied(families, claimed(every))
+    return tallied(families, every)
+
+
+def corrections(every: Sequence[Results]) -> str:
+    """How many comparisons of each table are decided, and stay so after corrections for all."""
+    tests = family(every)
+    some = [tests, [row for row in tests if row.standing in DECIDED]]
+    some += [kept(tests, rule) for rule in (by_benjamini_hochberg, by_holm)]
+    counts = [Counter(row.place[0] for row in rows) for rows in some]
+    body = [[label, *(f"{of[label]}" for of in counts)] for label in counts[1]]
+    body.append(["all", *(f"{len(rows)}" for rows in some)])
+    head = ["", "comparisons", "decided", "after Benjamini-Hochberg", "after Holm"]
+    return markdown(head, body)
 
 
 def _place(row: Comparison) -> str:
@@ -200,4 +222,5 @@ TABLES: dict[str, Table] = {
     "untrained": untrained,
     "beside the paper": beside_the_paper,
     "as printed": as_printed,
+    "corrections": corrections,
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pdai.experiments.base import APART, Experiment, Metric
-from pdai.experiments.trainings import is_of
+from pdai.experiments.trainings import description
 from reference.contract.errors import InputError
 from reference.contract.files import kind_of, parsed_json, read_file, replace_file
 
@@ -152,5 +152,5 @@ def wanted(experiment: Experiment, runs: list[Run]) -> list[Run]:
         for run in runs
         if run.seed in experiment.seeds
         and (cell := cells.get((run.row, run.model))) is not None
-        and (cell.config is None or is_of(run.config, cell.config, run.seed))
+        and (cell.config is None or run.config == description(cell.config, run.seed))
     ]

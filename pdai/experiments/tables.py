@@ -27,7 +27,6 @@ from pdai.experiments.trainings import total_steps
 from pdai.experiments.verdicts import (
     DECIDED,
     Comparison,
-    Outcome,
     Standing,
     against,
     compared,
@@ -127,33 +126,21 @@ def costs(results: Results) -> list[list[str]]:
 
 
 def overview(every: Sequence[Results]) -> str:
-    """A line for each claim, with a word and a ratio for each form; other experiments come last."""
-    claims = [results for results in every if results.experiment.claim]
-    columns = (AS_PRINTED, *FORMS)
-    words: dict[str, list[Outcome]] = {column: [] for column in columns}
+    """A line for each claim, with a word and a ratio for each form."""
     body = []
-    for results in claims:
-        experiment, cells = results.experiment, dict.fromkeys(columns, "-")
+    for results in (one for one in every if one.experiment.claim):
+        experiment, cells = results.experiment, dict.fromkeys((AS_PRINTED, *FORMS), "-")
         for column, pair in experiment.forms.items():
             rows = compared(results, pair)
-            words[column].append(group([row.outcome for row in rows]))
             size = _middle([row.size for row in rows if row.has_size()], results)
-            cells[column] = ", ".join(filter(None, [words[column][-1].value, size]))
+            word = group([row.outcome for row in rows]).value
+            cells[column] = ", ".join(filter(None, [word, size]))
         first, *_ = experiment.compared
         sizes = [row.papers_size for row in compared(results, experiment.compared)]
         papers = _middle([size for size in sizes if size is not None], results)
         count = str(len(experiment.rows))
         body.append([_link(experiment), first, *cells.values(), papers or "-", count])
-    head = ["", "against", *columns, "in the paper", "rows"]
-    parts = [markdown(head, body)]
-    for column, said in words.items():
-        listed = ", ".join(f"{said.count(k)} {k.value}" for k in Outcome if k in said)
-        tally = f"{len(said)} claim{'s' * (len(said) > 1)}, {listed}" if said else "no claim"
-        parts.append(f"{column[0].upper()}{column[1:]}: {tally}.")
-    others = [_link(results.experiment) for results in every if not results.experiment.claim]
-    if others:
-        parts.append(f"Not claims of the paper: {', '.join(others)}.")
-    return "\n\n".join(parts)
+    return markdown(["", "against", AS_PRINTED, *FORMS, "in the paper", "rows"], body)
 
 
 def _middle(sizes: Sequence[float], results: Results) -> str:
@@ -217,12 +204,12 @@ def _digits(size: float, is_difference: bool) -> str:
 
 def all_rows(every: Sequence[Results]) -> str:
     """The tables of all rows of claims together."""
-    return tallied(claimed(every), {})
+    return tallied(claimed(every), every)
 
 
-def tallied(families: Families, others: Families) -> str:
-    """Rows of each pair by standing; what corrections, for others as well, leave; and ratios."""
-    tests = [*families.values(), *others.values()]
+def tallied(families: Families, every: Sequence[Results]) -> str:
+    """Rows of each pair by standing; what corrections for the whole report leave; and ratios."""
+    tests = family(every)
     corrected = [kept(tests, rule) for rule in (by_benjamini_hochberg, by_holm)]
     counted, measured = [], []
     for pair, rows in families.items():
@@ -232,29 +219,35 @@ def tallied(families: Families, others: Families) -> str:
         # Without headroom a ratio compares noise, and zero has no logarithm.
         sized = [row for row in rows if row.standing is not Standing.NO_HEADROOM and row.size > 0]
         plain = [row for row in sized if not row.is_of_integers()]
-        averages = ((median, sized), (geometric_mean, sized), (geometric_mean, plain))
+        averages = ((median, sized), (geometric_mean, plain))
         ratios = [
             _ends([average([row.size for row in some])] if some else [], "{:.2f}".format)
             for average, some in averages
         ]
         decided = []
         for some in (rows, *corrected):
-            of = Counter(row.standing for row in rows if row in some)
+            places = {row.place for row in some}
+            of = Counter(row.standing for row in rows if row.place in places)
             both = f"{of[Standing.BETTER]}, {of[Standing.WORSE]}"
             decided.append(both if rows else "-")
         measured.append([against(pair), *decided, *ratios])
     head = ["", "better, worse", "after Benjamini-Hochberg", "after Holm"]
-    head += ["median ratio", "mean ratio", "mean without integers"]
+    head += ["median ratio", "mean ratio without integers"]
     standings = [standing.value for standing in Standing]
     return f"{markdown(['', 'rows', *standings], counted)}\n\n{markdown(head, measured)}"
 
 
 def claimed(every: Sequence[Results]) -> Families:
     """The rows of claims in TV or FCS by pair of models; a training that two figures share once."""
-    claims = [r for r in every if r.experiment.claim and r.experiment.metric in ("tv", "fcs")]
+    return _by_pair([results for results in every if results.experiment.claim], PAIRS)
+
+
+def _by_pair(every: Sequence[Results], pairs: Iterable[Pair]) -> Families:
+    some = [results for results in every if results.experiment.metric in ("tv", "fcs")]
     rows: Families = {}
-    for pair in PAIRS:
-        shared = unshared(claims, lambda runs, pair=pair: runs[runs.model.isin(pair)])  # type: ignore[misc]
+    for pair in pairs:
+        both = [results for results in some if {*pair} <= {*results.experiment.models}]
+        shared = unshared(both, lambda runs, pair=pair: runs[runs.model.isin(pair)])  # type: ignore[misc]
         every_row = [Comparison(results, row, pair) for results, row, _ in shared]
         rows[pair] = [row for row in every_row if row.standing is not None]
     return rows
@@ -281,12 +274,15 @@ def by_benjamini_hochberg(chances: Sequence[float]) -> list[float]:
     return list(stats.false_discovery_control(chances)) if chances else []
 
 
-def kept(families: Iterable[Sequence[Comparison]], correction: Correction) -> list[Comparison]:
-    """The comparisons of all families that are decided, and are so after a correction.
+def family(every: Sequence[Results]) -> list[Comparison]:
+    """All comparisons in TV or FCS that the tables of the report show: one family."""
+    shown = (pair for results in every for pair in results.experiment.comparisons)
+    families = _by_pair(every, dict.fromkeys([*PAIRS, *shown]))
+    return [row for rows in families.values() for row in rows]
 
-    The correction is for all comparisons that have enough seeds, in all families together.
-    """
-    rows = [row for family in families for row in family if row.chance is not None]
+
+def kept(rows: Sequence[Comparison], correction: Correction) -> list[Comparison]:
+    """The comparisons of a family that are decided, and are so after a correction."""
     corrected = correction([row.chance or 0.0 for row in rows])
     return [
         row

@@ -5,7 +5,6 @@ Imports no JAX, so that the command line answers at once.
 
 import dataclasses
 import json
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -56,7 +55,10 @@ def _changed(training: Training, **options: Any) -> Training:
 
 
 def description(training: Training, seed: int) -> dict[str, Any]:
-    """The options of a training, as stored: flat, and without paths, which differ by machine."""
+    """The options of a training, as stored: flat, and without paths, which differ by machine.
+
+    Who adds an option writes it into the stored ones, with what they did without it.
+    """
     return {**_first_description(training), "seed": _own_seed(training, seed)}
 
 
@@ -73,19 +75,6 @@ def _first_description(training: Training) -> dict[str, Any]:
     # As JSON is read back, with lists for tuples.
     plain = json.loads(json.dumps(data, default=str))
     return {name: Path(value).name if name == "table" else value for name, value in plain.items()}
-
-
-def is_of(stored: Mapping[str, Any], training: Training, seed: int) -> bool:
-    """True if a stored description is that of a training with a seed.
-
-    Who adds an option writes it into the stored ones, with what they did without it.
-
-    Args:
-        stored: the description.
-        training: the training.
-        seed: its seed.
-    """
-    return stored == description(training, seed)
 
 
 def short_name(training: Training) -> str:

@@ -64,6 +64,11 @@ class Comparison:
     row: str
     pair: Pair
 
+    @property
+    def place(self) -> tuple[str, str, Pair]:
+        """Label, row and columns."""
+        return self.results.experiment.label, self.row, self.pair
+
     @cached_property
     def paired(self) -> Any:
         """The metric of the two columns, for the seeds that both have."""

@@ -217,9 +217,9 @@ def test_the_paper_beside_what_was_never_trained() -> None:
 
 @pytest.mark.catches(
     "the baseline is corrected by itself, not together with the tables",
-    "pdai/experiments/tables.py",
-    "[*families.values(), *others.values()]",
-    "[*families.values()]",
+    "pdai/experiments/evidence.py",
+    "return tallied(families, every)",
+    "return tallied(families, studies)",
 )
 def test_the_baseline_is_judged_beside_the_table_and_corrected_together_with_it() -> None:
     nearer = [0.2, 0.3, 0.25, 0.4, 0.35]

@@ -55,7 +55,7 @@ def test_the_first_page_is_short_and_the_details_have_everything() -> None:
         f"{name} is" in names for name in ('"Markovian"', "SRWM", "SRWM+", "GRU+", '"Reset"')
     )
     for label, experiment in EXPERIMENTS.items():
-        assert f"[{label}](details.md#{anchor(experiment)})" in FRONT
+        assert not experiment.claim or f"[{label}](details.md#{anchor(experiment)})" in FRONT
         assert anchor(experiment) in anchors(DETAILS)
     (table,) = re.findall(r"## What to use\n\n\|.*\n\| ---.*\n((?:\|.*\n)+)", FRONT)
     lines = table.splitlines()
@@ -252,5 +252,4 @@ def test_both_forms_of_the_srwm_are_judged() -> None:
     assert "; SRWM+ against Markovian: " in text
     # What was not run is not told.
     assert STRONGEST not in verdict(with_models(results, *pair))
-    for column in ("As printed", STRONGEST):
-        assert f"{column}: 1 claim, 1 opposite." in overview([results])
+    assert overview([results]).count("| opposite, ") == 2

@@ -145,7 +145,7 @@ def test_the_page_on_losses_has_the_stored_numbers() -> None:
     assert (
         f"{' to '.join(bits)} % nearer there, with the same policies; {' to '.join(grid)} %" in page
     )
-    assert f"at most {max(gains['SIX6']):.0f} % on SIX6" in page
+    assert f"at most {max(gains['SIX6']):.1f} % on SIX6" in page
     assert [gain for gain in gains["SIX6"] if gain < 0] == [pytest.approx(-0.5, abs=0.05)]
     assert min(moves["bits"]) < 0 < max(moves["bits"]) < 0.006
     assert min(moves["bits"]) > -0.006

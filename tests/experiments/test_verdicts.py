@@ -21,7 +21,14 @@ from pdai.experiments.base import AS_PRINTED, FORMS, MEASURES, Cell, Quoted
 from pdai.experiments.definitions import FOLDER
 from pdai.experiments.frames import Results
 from pdai.experiments.results import Run
-from pdai.experiments.tables import all_rows, by_benjamini_hochberg, by_holm, table, verdict
+from pdai.experiments.tables import (
+    all_rows,
+    by_benjamini_hochberg,
+    by_holm,
+    family,
+    table,
+    verdict,
+)
 from pdai.experiments.verdicts import Comparison, Outcome, Standing, counts, group
 from tests.made_up_runs import TINY, tiny
 from tests.made_up_runs import run as run_of
@@ -433,10 +440,10 @@ def test_all_rows_are_counted_by_pair() -> None:
     table = all_rows([first, second, third])
     # 0.2 / 0.5 is the one ratio: zero has no logarithm, and without headroom there is none.
     assert "| SRWM against Markovian | 3 | 2 | 0 | 0 | 0 | 1 |" in table
-    assert "| SRWM against Markovian | 2, 0 | 2, 0 | 2, 0 | 0.40 | 0.40 | 0.40 |" in table
+    assert "| SRWM against Markovian | 2, 0 | 2, 0 | 2, 0 | 0.40 | 0.40 |" in table
     for pair in ("SRWM+ against Markovian", "GRU+ against GRU+ reset"):
         assert f"| {pair} | not run | - | - | - | - | - |" in table
-        assert f"| {pair} | - | - | - | - | - | - |" in table
+        assert f"| {pair} | - | - | - | - | - |" in table
     assert "| GRU+ against Markovian | 1 | 0 | 0 | 1 | 0 | 0 |" in table
     assert "| GRU+ against Markovian | 0, 0 | 0, 0 | 0, 0 | 1.00 |" in table
     assert "| GRU+ reset against Markovian | 1 | 0 | 1 | 0 | 0 | 0 |" in table
@@ -450,7 +457,10 @@ def test_control_what_is_shared_or_claims_nothing_is_not_counted_again() -> None
     once, twice = (all_rows(every) for every in ([first], [first, again]))
     assert once == twice
     assert "| SRWM against Markovian | 1 | 1 |" in once
-    assert all_rows([first, claimed("study:a", values, claim="")]) == once
+    every = [first, claimed("study:a", values, claim="")]
+    assert all_rows(every) == once
+    # Corrections are for it too.
+    assert [row.place[0] for row in family(every)] == ["tab:a", "study:a"]
     assert all_rows([first, claimed("tab:b", values)]) != once
 
 

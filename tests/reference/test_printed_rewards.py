@@ -18,10 +18,11 @@ def fcs_of_uniform(rewards: Array) -> float:
     return float(np.abs(target - 1 / rewards.shape[1]).sum(1).mean() / 2)
 
 
-def sequences(length: int, seed: int) -> Array:
-    """`u(i) v(s_i)` of uniform sequences in six letters, `u, v` uniform on (0, 1)."""
+def sequences(length: int, seed: int, spread: float | None = None) -> Array:
+    """`u(i) v(s_i)` of uniform sequences in six letters, `u, v` uniform on (0, 1), or lognormal."""
     rng = np.random.default_rng(seed)
-    u, v = rng.random(length), rng.random(6)
+    draw = rng.random if spread is None else lambda n: rng.lognormal(0, spread, n)
+    u, v = draw(length), draw(6)
     return u * v[rng.integers(6, size=(BATCHES, SIZE, length))]
 
 
@@ -32,9 +33,9 @@ def sets(size: int, seed: int) -> Array:
     return rng.standard_normal(64)[order]
 
 
-def sums(length: int) -> list[float]:
+def sums(length: int, spread: float | None = None) -> list[float]:
     """FCS of an untrained sampler to the printed reward of sequences, by draw of the utilities."""
-    return [fcs_of_uniform(sequences(length, seed).sum(-1)) for seed in range(DRAWS)]
+    return [fcs_of_uniform(sequences(length, seed, spread).sum(-1)) for seed in range(DRAWS)]
 
 
 def sums_of_exponentials(size: int) -> list[float]:
@@ -48,6 +49,16 @@ def test_of_a_sum_of_uniform_utilities_an_untrained_sampler_beats_the_table(
     length: int, printed: float
 ) -> None:
     assert max(sums(length)) < printed
+
+
+@pytest.mark.parametrize(
+    ("length", "printed", "spread", "nearer"),
+    [(16, 0.165, 1, 26), (32, 0.243, 1, 30), (16, 0.165, 2, 5), (32, 0.243, 2, 21)],
+)
+def test_of_utilities_with_heavy_tails_it_does_so_less_often(
+    length: int, printed: float, spread: float, nearer: int
+) -> None:
+    assert sum(fcs < printed for fcs in sums(length, spread)) == nearer
 
 
 @pytest.mark.parametrize(
