@@ -27,7 +27,7 @@ STRONGEST = "SRWM+"
 LEAST, LIKELIEST = "least TV without memory", "maximum likelihood without memory"
 LEAST_LOSS = "least loss without memory"
 # The columns of the overview: the paper's own comparison, and two others against the same baseline.
-AS_PRINTED, FORMS = "as printed", (STRONGEST, BEST)
+AS_PRINTED, FORMS = "the paper's pair", (STRONGEST, BEST)
 SEEDS = (0, 1, 2, 3, 4)
 QUICK_STEPS = 200
 

@@ -239,18 +239,16 @@ def tallied(families: Families, every: Sequence[Results]) -> str:
 
 def claimed(every: Sequence[Results]) -> Families:
     """The rows of claims in TV or FCS by pair of models; a training that two figures share once."""
-    return _by_pair([results for results in every if results.experiment.claim], PAIRS)
+    claims = [results for results in every if results.experiment.claim]
+    return {pair: _once(claims, pair) for pair in PAIRS}
 
 
-def _by_pair(every: Sequence[Results], pairs: Iterable[Pair]) -> Families:
-    some = [results for results in every if results.experiment.metric in ("tv", "fcs")]
-    rows: Families = {}
-    for pair in pairs:
-        both = [results for results in some if {*pair} <= {*results.experiment.models}]
-        shared = unshared(both, lambda runs, pair=pair: runs[runs.model.isin(pair)])  # type: ignore[misc]
-        every_row = [Comparison(results, row, pair) for results, row, _ in shared]
-        rows[pair] = [row for row in every_row if row.standing is not None]
-    return rows
+def _once(every: Sequence[Results], pair: Pair) -> list[Comparison]:
+    some = [one for one in every if one.experiment.metric in ("tv", "fcs")]
+    both = [one for one in some if {*pair} <= {*one.experiment.models}]
+    rows = unshared(both, lambda runs: runs[runs.model.isin(pair)])
+    compared_rows = [Comparison(results, row, pair) for results, row, _ in rows]
+    return [row for row in compared_rows if row.standing is not None]
 
 
 def by_holm(chances: Sequence[float]) -> list[float]:
@@ -276,9 +274,13 @@ def by_benjamini_hochberg(chances: Sequence[float]) -> list[float]:
 
 def family(every: Sequence[Results]) -> list[Comparison]:
     """All comparisons in TV or FCS that the tables of the report show: one family."""
-    shown = (pair for results in every for pair in results.experiment.comparisons)
-    families = _by_pair(every, dict.fromkeys([*PAIRS, *shown]))
-    return [row for rows in families.values() for row in rows]
+
+    def shown(one: Results) -> tuple[Pair, ...]:
+        return (*one.experiment.comparisons, *(PAIRS if one.experiment.claim else ()))
+
+    pairs = dict.fromkeys(pair for one in every for pair in shown(one))
+    by_pair = (_once([one for one in every if pair in shown(one)], pair) for pair in pairs)
+    return [row for rows in by_pair for row in rows]
 
 
 def kept(rows: Sequence[Comparison], correction: Correction) -> list[Comparison]:
