@@ -274,13 +274,12 @@ def by_benjamini_hochberg(chances: Sequence[float]) -> list[float]:
 
 def family(every: Sequence[Results]) -> list[Comparison]:
     """All comparisons in TV or FCS that the tables of the report show: one family."""
-
-    def shown(one: Results) -> tuple[Pair, ...]:
-        return (*one.experiment.comparisons, *(PAIRS if one.experiment.claim else ()))
-
-    pairs = dict.fromkeys(pair for one in every for pair in shown(one))
-    by_pair = (_once([one for one in every if pair in shown(one)], pair) for pair in pairs)
-    return [row for rows in by_pair for row in rows]
+    by_pair: dict[Pair, list[Results]] = {}
+    for one in every:
+        of_claims = PAIRS if one.experiment.claim else ()
+        for pair in dict.fromkeys([*one.experiment.comparisons, *of_claims]):
+            by_pair.setdefault(pair, []).append(one)
+    return [row for pair, some in by_pair.items() for row in _once(some, pair)]
 
 
 def kept(rows: Sequence[Comparison], correction: Correction) -> list[Comparison]:
