@@ -186,7 +186,7 @@ def as_printed(every: Sequence[Results]) -> str:
 
 
 def corrections(every: Sequence[Results]) -> str:
-    """How many comparisons of each table are decided, and stay so after corrections for all."""
+    """A line for each table: its comparisons, and those decided before and after corrections."""
     tests = family(every)
     some = [tests, [row for row in tests if row.standing in DECIDED]]
     some += [kept(tests, rule) for rule in (by_benjamini_hochberg, by_holm)]

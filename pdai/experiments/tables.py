@@ -247,8 +247,8 @@ def _once(every: Sequence[Results], pair: Pair) -> list[Comparison]:
     some = [one for one in every if one.experiment.metric in ("tv", "fcs")]
     both = [one for one in some if {*pair} <= {*one.experiment.models}]
     rows = unshared(both, lambda runs: runs[runs.model.isin(pair)])
-    compared_rows = [Comparison(results, row, pair) for results, row, _ in rows]
-    return [row for row in compared_rows if row.standing is not None]
+    every_row = [Comparison(results, row, pair) for results, row, _ in rows]
+    return [row for row in every_row if row.standing is not None]
 
 
 def by_holm(chances: Sequence[float]) -> list[float]:
