@@ -10,7 +10,7 @@ import numpy as np
 
 from pdai.experiments.base import BEST, FORMS, MARKOVIAN
 from pdai.experiments.frames import Results
-from pdai.experiments.gains import gains_table
+from pdai.experiments.gains import THINGS, gains
 from pdai.experiments.tables import (
     by_benjamini_hochberg,
     by_holm,
@@ -24,6 +24,16 @@ from pdai.experiments.values import in_metric
 from pdai.experiments.verdicts import DECIDED, Comparison, Standing, against, compared
 
 Table = Callable[[Sequence[Results]], str]
+
+
+def gains_table(every: Sequence[Results]) -> str:
+    """A line for each task and a column for each thing; what counts is bold."""
+    cells: dict[str, dict[str, str]] = {}
+    for task, thing, gap, standing in gains(every):
+        text = gap.text(4) if gap.low < gap.high else f"{gap.mean:+.4f}, computed"
+        cells.setdefault(task, {})[thing] = f"**{text}**" if standing in DECIDED else text
+    body = [[task, *(of.get(thing, "-") for thing in THINGS)] for task, of in cells.items()]
+    return markdown(["TV less by", *THINGS], body)
 
 
 def state_seen(every: Sequence[Results]) -> str:

@@ -5,7 +5,7 @@ JAX.
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from matplotlib.figure import Figure
@@ -13,7 +13,6 @@ from matplotlib.figure import Figure
 from pdai.experiments.base import Cell, Experiment
 from pdai.experiments.definitions import PRICES, pairs_of_gains
 from pdai.experiments.frames import Results
-from pdai.experiments.tables import markdown
 from pdai.experiments.verdicts import DECIDED, Comparison, Difference, Standing
 from reference.contract.files import parsed_json, read_file
 
@@ -28,8 +27,8 @@ THINGS = {
     "exploration": ("#222222", "X"),
 }
 LINEAR = 0.001
-DIGITS = 4
-LABEL = "TV (0 to 1) without the thing, less TV with it: right, it is nearer to the target"
+LABEL = "gains"
+AXIS = "TV (0 to 1) without the thing, less TV with it: right, it is nearer to the target"
 
 
 class Gain(NamedTuple):
@@ -50,21 +49,12 @@ class Gain(NamedTuple):
 
 def gains(every: Sequence[Results]) -> list[Gain]:
     """All gains, in the order of their definition."""
-    by_label = {results.experiment.label: results for results in every}
     prices = parsed_json(read_file(PRICES))
     answers = []
     for pairs in pairs_of_gains():
         task = pairs["task"]
-        for thing in (thing for thing in THINGS if thing in pairs):
-            runs = []
-            for model, place in zip(BOTH, pairs[thing], strict=True):
-                label, row, column = place.split("; ")
-                stored = by_label[label].at(row, column).run
-                runs += [dataclasses.replace(run, row=task, model=model) for run in stored]
-            cells = tuple(Cell(task, model, None) for model in BOTH)
-            experiment = Experiment(task, "", "", "tv", cells, compared=BOTH)
-            both = Comparison(Results(experiment, runs), task, BOTH)
-            if both.gap is not None and both.standing is not None:
+        for thing, both in trained(pairs, every):
+            if both.gap and both.standing:
                 mean, low, high = both.gap
                 answers.append(Gain(task, thing, Difference(-mean, -high, -low), both.standing))
         if "computed" in pairs:
@@ -76,14 +66,18 @@ def gains(every: Sequence[Results]) -> list[Gain]:
     return answers
 
 
-def gains_table(every: Sequence[Results]) -> str:
-    """A line for each task and a column for each thing; what counts is bold."""
-    cells: dict[str, dict[str, str]] = {}
-    for task, thing, gap, standing in gains(every):
-        text = gap.text(DIGITS) if gap.low < gap.high else f"{gap.mean:+.{DIGITS}f}, computed"
-        cells.setdefault(task, {})[thing] = f"**{text}**" if standing in DECIDED else text
-    body = [[task, *(of.get(thing, "-") for thing in THINGS)] for task, of in cells.items()]
-    return markdown(["TV less by", *THINGS], body)
+def trained(pairs: Mapping[str, Any], every: Sequence[Results]) -> Iterator[tuple[str, Comparison]]:
+    """The things of a task, each with the comparison of its two cells."""
+    by_label = {results.experiment.label: results for results in every}
+    for thing in (thing for thing in THINGS if thing in pairs):
+        row, runs = f"{pairs['task']}, {thing}", []
+        for model, place in zip(BOTH, pairs[thing], strict=True):
+            label, before, column = place.split("; ")
+            stored = by_label[label].at(before, column).run if label in by_label else ()
+            runs += [dataclasses.replace(run, row=row, model=model) for run in stored]
+        cells = tuple(Cell(row, model, None) for model in BOTH)
+        experiment = Experiment(LABEL, "", "", "tv", cells, compared=BOTH)
+        yield thing, Comparison(Results(experiment, runs), row, BOTH)
 
 
 def picture(every: Sequence[Results]) -> Figure:
@@ -105,7 +99,7 @@ def picture(every: Sequence[Results]) -> Figure:
     axes.axvline(0, color="k", lw=1)
     axes.set_xscale("symlog", linthresh=LINEAR)
     axes.set_yticks(range(len(tasks)), tasks)
-    axes.set(ylim=(len(tasks) - 0.5, -0.5), xlabel=LABEL)
+    axes.set(ylim=(len(tasks) - 0.5, -0.5), xlabel=AXIS)
     title = "The thing. Lines: intervals of 95 %. Pale: does not count by the rule."
     figure.legend(
         loc="outside lower center", ncols=len(THINGS), fontsize=8, title=title, title_fontsize=8

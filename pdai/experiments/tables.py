@@ -22,7 +22,9 @@ from pdai.experiments.base import (
     Experiment,
     Pair,
 )
+from pdai.experiments.definitions import pairs_of_gains
 from pdai.experiments.frames import Results, unshared
+from pdai.experiments.gains import trained
 from pdai.experiments.trainings import total_steps
 from pdai.experiments.verdicts import (
     DECIDED,
@@ -139,7 +141,8 @@ def overview(every: Sequence[Results]) -> str:
         sizes = [row.papers_size for row in compared(results, experiment.compared)]
         papers = _middle([size for size in sizes if size is not None], results)
         count = str(len(experiment.rows))
-        body.append([_link(experiment), first, *cells.values(), papers or "-", count])
+        link = f"[{experiment.label}](details.md#{anchor(experiment)})"
+        body.append([link, first, *cells.values(), papers or "-", count])
     return markdown(["", "against", AS_PRINTED, *FORMS, "in the paper", "rows"], body)
 
 
@@ -179,10 +182,6 @@ def anchor(experiment: Experiment) -> str:
     """The anchor that Markdown gives to the heading of a section."""
     heading = f"{experiment.label}: {experiment.title}".lower()
     return "".join(c for c in heading if c.isalnum() or c in " -_").replace(" ", "-")
-
-
-def _link(experiment: Experiment) -> str:
-    return f"[{experiment.label}](details.md#{anchor(experiment)})"
 
 
 def _ends(values: Iterable[float | None], form: Callable[[float], str]) -> str:
@@ -273,13 +272,23 @@ def by_benjamini_hochberg(chances: Sequence[float]) -> list[float]:
 
 
 def family(every: Sequence[Results]) -> list[Comparison]:
-    """All comparisons in TV or FCS that the tables of the report show: one family."""
+    """All comparisons in TV or FCS that the tables of the report show, gains too: one family."""
     by_pair: dict[Pair, list[Results]] = {}
     for one in every:
         of_claims = PAIRS if one.experiment.claim else ()
         for pair in dict.fromkeys([*one.experiment.comparisons, *of_claims]):
             by_pair.setdefault(pair, []).append(one)
-    return [row for pair, some in by_pair.items() for row in _once(some, pair)]
+    tests = [row for pair, some in by_pair.items() for row in _once(some, pair)]
+    known = {
+        frozenset(f"{x}; {row}; {m}" for m in pair) for x, row, pair in (t.place for t in tests)
+    }
+    of_gains = [
+        both
+        for pairs in pairs_of_gains()
+        for thing, both in trained(pairs, every)
+        if both.standing and frozenset(pairs[thing]) not in known
+    ]
+    return tests + of_gains
 
 
 def kept(rows: Sequence[Comparison], correction: Correction) -> list[Comparison]:
