@@ -1,5 +1,6 @@
 """The experiments, read from `definitions.toml` and `findings/`. Imports no JAX."""
 
+import json
 import tomllib
 from collections.abc import Mapping
 from fractions import Fraction
@@ -52,7 +53,11 @@ def labels() -> list[str]:
 
 def pairs_of_gains() -> list[dict[str, Any]]:
     """The pairs of stored cells that differ in one thing, task by task."""
-    return list(_data()["gain"])
+    return [
+        json.loads(json.dumps(gain).replace("{}", row))
+        for gain in _data()["gain"]
+        for row in gain.get("rows", [""])
+    ]
 
 
 @cache

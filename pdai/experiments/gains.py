@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from pdai.experiments.base import Cell, Experiment
 from pdai.experiments.definitions import PRICES, pairs_of_gains
@@ -20,6 +21,7 @@ BOTH = ("before", "after")
 # The things, with their colour and marker.
 THINGS = {
     "encoding": ("#D55E00", "s"),
+    "biases": ("#E69F00", "P"),
     "form": ("#0072B2", "o"),
     "memory": ("#009E73", "^"),
     "steps": ("#882255", "D"),
@@ -28,7 +30,13 @@ THINGS = {
 }
 LINEAR = 0.001
 LABEL = "gains"
-AXIS = "TV (0 to 1) without the thing, less TV with it: right, it is nearer to the target"
+AXIS = "gain: TV (0 to 1) without the thing, less TV with it"
+AS_PRINTED = ", as printed"
+SIDES = ("At a rate of 0.01 with biases, unless named", "As printed: no biases, a rate of 0.001")
+LEGEND = (
+    "Right of 0: nearer to the target. Line: 95 %. Pale: does not count. "
+    "Axis: linear to 0.001, then logarithmic."
+)
 
 
 class Gain(NamedTuple):
@@ -58,7 +66,9 @@ def gains(every: Sequence[Results]) -> list[Gain]:
                 mean, low, high = both.gap
                 answers.append(Gain(task, thing, Difference(-mean, -high, -low), both.standing))
         if "computed" in pairs:
-            minima = {loss: ends[0][1] for loss, ends in prices[task]["minima"].items()}
+            minima = {
+                loss: ends[0][1] for loss, ends in prices[pairs["computed"]]["minima"].items()
+            }
             for thing, loss in (("loss", "likelihood"), ("exploration", "uniform")):
                 gain = minima["on policy"] - minima[loss]
                 standing = Standing.BETTER if gain > 0 else Standing.WORSE
@@ -81,27 +91,33 @@ def trained(pairs: Mapping[str, Any], every: Sequence[Results]) -> Iterator[tupl
 
 
 def picture(every: Sequence[Results]) -> Figure:
-    """The gains of each task as points with intervals; pale where they do not count."""
+    """The gains of each task with their intervals; pale where they do not count."""
     answers = gains(every)
-    tasks = list(dict.fromkeys(gain.task for gain in answers))
-    figure = Figure(figsize=(9, 0.36 * len(tasks) + 1.4), layout="constrained")
-    axes = figure.subplots()
-    for place, (thing, (colour, marker)) in enumerate(THINGS.items()):
-        shift = (place - (len(THINGS) - 1) / 2) * 0.13
-        axes.plot([], [], marker, color=colour, label=thing)
-        for task, _, gap, standing in (gain for gain in answers if gain.thing == thing):
-            y = tasks.index(task) + shift
-            style: Any = {"color": colour, "lw": 1, "alpha": 1 if standing in DECIDED else 0.3}
-            axes.plot([gap.low, gap.high], [y, y], **style)
-            axes.plot(gap.mean, y, marker, ms=5, mew=0, **style)
-    for line in range(1, len(tasks)):
-        axes.axhline(line - 0.5, color="0.9", lw=0.8)
-    axes.axvline(0, color="k", lw=1)
-    axes.set_xscale("symlog", linthresh=LINEAR)
-    axes.set_yticks(range(len(tasks)), tasks)
-    axes.set(ylim=(len(tasks) - 0.5, -0.5), xlabel=AXIS)
-    title = "The thing. Lines: intervals of 95 %. Pale: does not count by the rule."
-    figure.legend(
-        loc="outside lower center", ncols=len(THINGS), fontsize=8, title=title, title_fontsize=8
-    )
+    tasks: list[list[str]] = [[], []]
+    for task in dict.fromkeys(gain.task for gain in answers):
+        tasks[AS_PRINTED in task].append(task)
+    figure = Figure(figsize=(15, 0.36 * max(map(len, tasks)) + 1.6), layout="constrained")
+    for axes, names, title in zip(figure.subplots(1, 2), tasks, SIDES, strict=True):
+        for place, (thing, (colour, marker)) in enumerate(THINGS.items()):
+            shift = (place - (len(THINGS) - 1) / 2) * 0.12
+            for task, gap, standing in (
+                (one.task, one.gap, one.standing)
+                for one in answers
+                if one.thing == thing and one.task in names
+            ):
+                y = names.index(task) + shift
+                style: Any = {"color": colour, "lw": 1, "alpha": 1 if standing in DECIDED else 0.3}
+                axes.plot([gap.low, gap.high], [y, y], **style)
+                axes.plot(gap.mean, y, marker, ms=5, mew=0, **style)
+        for line in range(1, len(names)):
+            axes.axhline(line - 0.5, color="0.9", lw=0.8)
+        axes.axvline(0, color="k", lw=1)
+        axes.set_xscale("symlog", linthresh=LINEAR)
+        axes.set_yticks(range(len(names)), [name.removesuffix(AS_PRINTED) for name in names])
+        axes.set(ylim=(len(names) - 0.5, -0.5), xlabel=AXIS, title=title)
+    marks = [
+        Line2D([], [], color=colour, marker=marker, ls="", label=thing)
+        for thing, (colour, marker) in THINGS.items()
+    ]
+    figure.legend(handles=marks, loc="outside lower center", ncols=len(THINGS), title=LEGEND)
     return figure
