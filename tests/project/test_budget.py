@@ -48,7 +48,7 @@ ROOMS = {
     "verify": (22_922, 21_000),
     # 400 lines more: texts and branches of the extracted checker, sentences on the baseline as
     # printed and its floor, stumbles of new users, and false bounds over the reals. 55 for the
-    # baseline and 32 bits after ten times the steps, 37 for utilities with heavy tails and all gains.
+    # baseline and 32 bits after ten times the steps, 37 for heavy tails and all gains.
     "tests": (26_592, 18_500),
     # Kernels by number of seeds: 8, with a test as long.
     "benchmarks": (4_748, 2_500),
