@@ -38,8 +38,9 @@ def test_the_picture_and_numbers_of_the_first_page_are_those_of_a_tutorial() -> 
     (off,) = re.findall(r"log Z is (\S+) nats too low", printed)
     tv, _ = re.findall(r"TV of terminals (\S+)", printed)
     page = " ".join((docs / "index.md").read_text().split())
-    said = f"it ends at {loss}, log Z is {off} nats too low, and TV, the distance to the target, "
-    assert f"{said}stays at {float(tv):.2f}: one of two modes" in page
+    ends = f"{float(loss):.0e}".replace("e-0", "e-")
+    assert f"it ends at {ends}, and log Z is {off} nats too low. TV, the distance to" in page
+    assert f"to the target, stays at {float(tv):.2f}: one of two modes" in page
 
 
 @pytest.mark.long
