@@ -134,6 +134,7 @@ class Experiment:
         claimed_ratio: the ratio of the second column to the first, where the paper states it.
         optimum: the best possible value of each row, if it is not the value of exact sampling.
         bounds: computed intervals by name and row, such as for the least TV of a kind of policy.
+        missing: what stands in a cell without runs.
         beside: the beginning of the names of the rows that stand beside one of another experiment,
             by its label and row.
         axis: what the rows are, at the side of a figure.
@@ -161,6 +162,7 @@ class Experiment:
     claimed_ratio: float | None = None
     optimum: Mapping[str, float] = field(default_factory=dict)
     bounds: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
+    missing: str = "not yet trained"
     beside: Mapping[str, str] = field(default_factory=dict)
     axis: str = ""
     layout: Layout = "rows"

@@ -146,30 +146,27 @@ def beside_the_paper(every: Sequence[Results]) -> str:
             why = "as above" if place else experiment.explained
             paper, name = " / ".join(papers) or "no number", f"{experiment.label}: {row}"
             today = Comparison(results, row, experiment.compared).outcome.value
-            printed = _against_the_baseline(every, name)
-            body.append([name, paper, *_ours(results, row), today, printed, why])
+            body.append([name, paper, *_ours(results, row), today, "-", why])
+            body += _against_the_baseline(every, name)
     head = ["", "paper: without / with memory", "here, the same two", "here: SRWM+ / GRU+"]
     head += ["verdict", "against the baseline as printed", "explained by"]
     return markdown(head, body)
 
 
-def _against_the_baseline(every: Sequence[Results], name: str) -> str:
-    """The rows of other experiments that stand beside one: what is compared there, and verdicts."""
+def _against_the_baseline(every: Sequence[Results], name: str) -> list[list[str]]:
+    """A line for each row of other experiments that stands beside one."""
     rows = [
-        row
+        (row, start)
         for results in every
         if (start := results.experiment.beside.get(name))
         for row in compared(results, results.experiment.compared)
         if f"{row.row}, ".startswith(f"{start}, ")
     ]
-    said = [
-        f"{row.row.partition(', ')[2]}: {_ours(row.results, row.row)[0]}, {row.outcome.value}"
-        for row in rows
-        if row.gap
-    ]
-    if len(said) < len(rows):
-        said.append("the rest not yet trained" if said else "not yet trained")
-    return "; ".join(said) or "-"
+    return [
+        [f"as printed{row.row.removeprefix(start)}", "-", _ours(row.results, row.row)[0], "-", "-",
+         row.outcome.value if row.gap else "not yet trained", "-"]
+        for row, start in rows
+    ]  # fmt: skip
 
 
 def _ours(results: Results, row: str) -> list[str]:

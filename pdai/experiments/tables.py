@@ -78,7 +78,7 @@ def table(results: Results) -> Any:
                 line[f"paper: {model}"] = f"{paper.mean:.3f} ± {paper.spread:.3f}" if paper else "-"
         for model in experiment.models:
             is_defined = (row, model) in experiment.places
-            line[model] = results.text(row, model) or ("not yet trained" if is_defined else "-")
+            line[model] = results.text(row, model) or (experiment.missing if is_defined else "-")
         # No spread is shown, as this is one sampler, measured with several samples.
         line["uniform policy"] = _ends([results.untrained(row)], number)
         line[best] = _ends([results.best(row)], number)

@@ -235,10 +235,10 @@ def test_the_baseline_is_judged_beside_the_table_and_corrected_together_with_it(
         others.append(Results(other.experiment, runs))
     assert "| SRWM against Markovian | 1, 0 | 0, 0 | 0, 0 | 0.60 |" in as_printed([study, *others])
     table = beside_the_paper([study, *others[:2]])
-    assert "| undecided | : 0.5000 / 0.3000, reproduced |" in table
+    assert "| as printed | - | 0.5000 / 0.3000 | - | - | reproduced | - |" in table
     assert "| tab:1: N = 3 | 0.5 / 0.25 | 0.5000 / 0.5000 | - | undecided | - |" in table
     less = Results(study.experiment, study.runs[:5])
-    assert "| undecided | not yet trained |" in beside_the_paper([less, *others[:1]])
+    assert "| - | - | not yet trained | - |" in beside_the_paper([less, *others[:1]])
 
 
 def test_rows_whose_input_is_the_state_are_no_integers() -> None:
