@@ -128,10 +128,8 @@ def test_the_page_on_losses_has_the_stored_numbers() -> None:
         cells = (least, likeliest, on_policy, mean(lines[row].trained[MARKOVIAN]), uniform)
         assert f"| {row} | {' | '.join(f'{tv:.4f}' for tv in cells)} |" in page
     least, likeliest, on_policy, uniform = at("grid, blocks of 2")
-    losses = (
-        f"by likelihood, of {on_policy:.3f} by trajectory balance, and of {uniform:.3f} by that"
-    )
-    assert f"drawn to a total variation (TV) of {likeliest:.3f} {losses} with uniform" in page
+    losses = f"{likeliest:.3f}, trajectory balance to {on_policy:.3f}, and to {uniform:.3f} with"
+    assert f"likelihood draws training to a total variation (TV) of {losses} uniform" in page
     assert f"Some policy with the same inputs has {least:.3f}." in page
     assert f"from {on_policy:.3f} to {uniform:.3f}" in page
     off, gains, moves = (dict[str, list[float]]() for _ in range(3))
