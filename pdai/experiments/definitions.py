@@ -11,7 +11,16 @@ from typing import Any
 
 from fast.training.compose import TrainConfig, configure
 from pdai.distributed.plan import DIRECT, KINDS
-from pdai.experiments.base import LEAST, LEAST_LOSS, LIKELIEST, Cell, Experiment, Quoted, cells
+from pdai.experiments.base import (
+    LEAST,
+    LEAST_LOSS,
+    LEAST_UNIFORM,
+    LIKELIEST,
+    Cell,
+    Experiment,
+    Quoted,
+    cells,
+)
 from pdai.experiments.chains import Chain
 from reference.contract.files import parsed_json, read_file
 
@@ -24,7 +33,7 @@ _COMBINED, _PRODUCT = "combined", "on the product"
 _CHAINS = {"edges": "structure MCMC", "orders": "order MCMC"}
 # The names of stored floors in tables, and those of the losses whose minima are shown beside them.
 _BOUNDS = {LEAST: "floor", "least TV with memory": "with_memory"}
-_MINIMA = {LIKELIEST: "likelihood", LEAST_LOSS: "on policy"}
+_MINIMA = {LIKELIEST: "likelihood", LEAST_LOSS: "on policy", LEAST_UNIFORM: "uniform"}
 # Bounds are shown with four digits everywhere, rounded outwards.
 SHOWN_DIGITS = 4
 
@@ -128,7 +137,7 @@ def _prices(names: Mapping[str, str]) -> dict[str, dict[str, tuple[float, float]
         names: the row of study:forgetting that each row has its prices of.
     """
     stored = parsed_json(read_file(PRICES))
-    prices = {row: stored[name] for row, name in names.items()}
+    prices = {row: stored[name] for row, name in names.items() if name in stored}
     bounds = {
         name: {row: outwards(p[key][0], p[key][1], SHOWN_DIGITS) for row, p in prices.items()}
         for name, key in _BOUNDS.items()

@@ -76,6 +76,7 @@ def test_the_models_of_a_row_differ_in_the_network_alone(label: str) -> None:
     compared = {
         "study:srwm": {"epsilon"},
         "tab:preferencesa": {*OF_A_MODEL, "loss", "log_z_learning_rate", "penalty"},
+        "study:losses": {"loss", "log_z_learning_rate", "penalty", "epsilon", "temperature"},
         "study:tuning": {*OF_A_MODEL, "learning_rate"},
         "study:srwm_best": {*OF_A_MODEL, "learning_rate"},
         "study:aliasing": {*OF_A_MODEL, "learning_rate"},
