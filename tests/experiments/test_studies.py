@@ -48,7 +48,7 @@ def test_the_reference_sees_what_networks_see(row: str) -> None:
 
 def test_the_bounds_of_look_alikes_are_the_stored_prices() -> None:
     experiment, lines = define("study:aliasing"), {line.row: line.price for line in price.lines()}
-    assert len(experiment.bounds) == 4
+    assert len(experiment.bounds) == 5
     for cell in experiment.cells:
         assert cell.config is not None
         if cell.row == "bits, all 8":
@@ -58,8 +58,12 @@ def test_the_bounds_of_look_alikes_are_the_stored_prices() -> None:
         priced_row = lines[cell.row]
         least = experiment.bounds["least TV without memory"][cell.row]
         assert least == outwards(*priced_row.floor, 4)
-        ends = experiment.bounds["least loss without memory"][cell.row]
-        assert Interval(*ends) == priced_row.minima["on policy"][0]
+        names = {
+            "least loss without memory": "on policy",
+            "least loss, uniform exploration": "uniform",
+        }
+        for name, loss in names.items():
+            assert Interval(*experiment.bounds[name][cell.row]) == priced_row.minima[loss][0]
 
 
 @pytest.fixture
