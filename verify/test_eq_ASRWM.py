@@ -45,10 +45,7 @@ def slow(weights: Array, bias: Array, psi: Array) -> tuple[Array, Array, Array, 
 
 
 @pytest.mark.catches(
-    "Adds the old value where it should be erased.",
-    "reference/srwm.py",
-    "x.v - old",
-    "x.v + old",
+    "Adds the old value where it should be erased.", "reference/srwm.py", "x.v - old", "x.v + old"
 )
 @pytest.mark.claim("eq:ASRWM")
 def test_one_step_by_hand() -> None:

@@ -102,10 +102,7 @@ def test_the_outputs_of_a_chunk_need_relative_turns_and_no_latent(scope: Any) ->
 
 
 @pytest.mark.catches(
-    "Turns back once too often.",
-    "verify/lib/srwm.py",
-    "abs(t))",
-    "abs(t) + (t < 0))",
+    "Turns back once too often.", "verify/lib/srwm.py", "abs(t))", "abs(t) + (t < 0))"
 )
 @pytest.mark.claim("rotary-delta-network")
 def test_chunks_may_be_cut_anywhere() -> None:
@@ -218,10 +215,7 @@ def times(a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
 
 
 @pytest.mark.catches(
-    "Leaves the rate out of a step.",
-    "reference/srwm.py",
-    "x.rate * np.outer",
-    "np.outer",
+    "Leaves the rate out of a step.", "reference/srwm.py", "x.rate * np.outer", "np.outer"
 )
 @pytest.mark.claim("srwm-cost")
 def test_a_step_needs_two_d_squared_and_seven_d_multiplications(scope: Any) -> None:

@@ -157,10 +157,7 @@ def evaluate(
     fields = {
         "rng_key": jax.random.PRNGKey(0),
         "config": SimpleNamespace(
-            num_envs=len(paths),
-            num_train_steps=3,
-            logging=logging,
-            agent=SimpleNamespace(lmbd=0.9),
+            num_envs=len(paths), num_train_steps=3, logging=logging, agent=SimpleNamespace(lmbd=0.9)
         ),
         "env": env,
         "env_params": env.init(None),

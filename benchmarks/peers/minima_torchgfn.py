@@ -103,10 +103,7 @@ def evaluate(
     identity = IdentityPreprocessor(output_dim=1)
     p_f = DiscretePolicyEstimator(Table(rows), env.n_actions, preprocessor=identity)
     p_b = DiscretePolicyEstimator(
-        DiscreteUniform(env.n_actions - 1),
-        env.n_actions,
-        preprocessor=identity,
-        is_backward=True,
+        DiscreteUniform(env.n_actions - 1), env.n_actions, preprocessor=identity, is_backward=True
     )
     log_f = ScalarEstimator(Table(flow[:, None]), preprocessor=identity)
     gflownet = {

@@ -143,10 +143,7 @@ JUDGED = (
         "every state can stop, in an end of its own",
         (
             Case(
-                StopBalance(),
-                make_instance("diamond", DIAMOND),
-                "wrong",
-                "only one state can stop",
+                StopBalance(), make_instance("diamond", DIAMOND), "wrong", "only one state can stop"
             ),
         ),
         graphs=STOPPING,

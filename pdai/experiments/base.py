@@ -26,7 +26,6 @@ STRONGEST = "SRWM+"
 # that at the minimum of the loss that is trained.
 LEAST, LIKELIEST = "least TV without memory", "maximum likelihood without memory"
 LEAST_LOSS = "least loss without memory"
-LEAST_UNIFORM = "least loss, uniform exploration"
 # The columns of the overview: the paper's own comparison, and two others against the same baseline.
 AS_PRINTED, FORMS = "the paper's pair", (STRONGEST, BEST)
 SEEDS = (0, 1, 2, 3, 4)

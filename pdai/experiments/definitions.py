@@ -11,16 +11,7 @@ from typing import Any
 
 from fast.training.compose import TrainConfig, configure
 from pdai.distributed.plan import DIRECT, KINDS
-from pdai.experiments.base import (
-    LEAST,
-    LEAST_LOSS,
-    LEAST_UNIFORM,
-    LIKELIEST,
-    Cell,
-    Experiment,
-    Quoted,
-    cells,
-)
+from pdai.experiments.base import LEAST, LEAST_LOSS, LIKELIEST, Cell, Experiment, Quoted, cells
 from pdai.experiments.chains import Chain
 from reference.contract.files import parsed_json, read_file
 
@@ -33,7 +24,8 @@ _COMBINED, _PRODUCT = "combined", "on the product"
 _CHAINS = {"edges": "structure MCMC", "orders": "order MCMC"}
 # The names of stored floors in tables, and those of the losses whose minima are shown beside them.
 _BOUNDS = {LEAST: "floor", "least TV with memory": "with_memory"}
-_MINIMA = {LIKELIEST: "likelihood", LEAST_LOSS: "on policy", LEAST_UNIFORM: "uniform"}
+_MINIMA = {LIKELIEST: "likelihood", LEAST_LOSS: "on policy"}
+_MINIMA["least loss, uniform exploration"] = "uniform"
 # Bounds are shown with four digits everywhere, rounded outwards.
 SHOWN_DIGITS = 4
 

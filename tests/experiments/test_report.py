@@ -147,8 +147,7 @@ def results_of(experiment: Experiment, seeds: int = 3) -> Results:
 
 
 @pytest.mark.parametrize(
-    ("draw", "seen"),
-    [("rows", 3 + 3 + 3), ("curves", 6), ("best", 6), ("probe", 6), ("laws", 12)],
+    ("draw", "seen"), [("rows", 3 + 3 + 3), ("curves", 6), ("best", 6), ("probe", 6), ("laws", 12)]
 )
 def test_a_figure_shows_each_seed_and_names_its_axes(draw: Drawing, seen: int) -> None:
     experiment = with_columns("Markovian", "GRU+", draw=draw)

@@ -21,14 +21,7 @@ from pdai.experiments.base import AS_PRINTED, FORMS, MEASURES, Cell, Quoted
 from pdai.experiments.definitions import FOLDER
 from pdai.experiments.frames import Results
 from pdai.experiments.results import Run
-from pdai.experiments.tables import (
-    all_rows,
-    by_benjamini_hochberg,
-    by_holm,
-    family,
-    table,
-    verdict,
-)
+from pdai.experiments.tables import all_rows, by_benjamini_hochberg, by_holm, family, table, verdict
 from pdai.experiments.verdicts import Comparison, Outcome, Standing, counts, group
 from tests.made_up_runs import TINY, tiny
 from tests.made_up_runs import run as run_of

@@ -15,14 +15,7 @@ from examples.losses.graphs import with_potential
 from examples.stop_balance import StopBalance
 from fast.balance.losses import db_residuals
 from fast.balance.steps import Steps, evaluate
-from fast.checking.instances import (
-    EXIT,
-    STOPS,
-    TRIANGLE,
-    Instance,
-    all_trajectories,
-    make_instance,
-)
+from fast.checking.instances import EXIT, STOPS, TRIANGLE, Instance, all_trajectories, make_instance
 from fast.checking.loss import LossReport, check_loss
 from fast.checking.tabular_policy import balanced_sampler
 from reference import History

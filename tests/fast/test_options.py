@@ -16,15 +16,7 @@ from fast.balance.losses import LogVariance
 from fast.dynamics.cells import GRUOptions
 from fast.parts import CHOICES, option_names
 from fast.tasks import TASKS
-from fast.training.compose import (
-    FIXED,
-    FORMAT,
-    IS,
-    TrainConfig,
-    configure,
-    from_json,
-    to_json,
-)
+from fast.training.compose import FIXED, FORMAT, IS, TrainConfig, configure, from_json, to_json
 from reference import InputError, enumerate_dag
 from tests.fast.test_matrix import SMALL
 from tests.refusals import refuses

@@ -169,10 +169,7 @@ SUBSETS = "examples.subsets:"
         ),
         (
             {"environment": "tests.fast.test_tabular:TEMPERED"},
-            (
-                "tests.fast.test_tabular.TEMPERED",
-                Tempered(TEMPERED.utilities, 3, 3, 3, 3.0),
-            ),
+            ("tests.fast.test_tabular.TEMPERED", Tempered(TEMPERED.utilities, 3, 3, 3, 3.0)),
         ),
     ],
     ids=["tables", "an environment", "a static field"],

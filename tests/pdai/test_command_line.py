@@ -75,12 +75,7 @@ def test_the_summary_of_a_part_begins_its_docstring(part: str) -> None:
             {"--skip", "--replay", "--epsilon"},
             [(0, DYNAMICS), (0, LOSSES), (1, BACKWARD)],
         ),
-        (
-            "certify",
-            {"--law", "--fail-above", "--support"},
-            {"--tighten", "--table"},
-            [],
-        ),
+        ("certify", {"--law", "--fail-above", "--support"}, {"--tighten", "--table"}, []),
     ],
 )
 def test_help_shows_the_parts_and_few_options_and_help_all_the_rest(

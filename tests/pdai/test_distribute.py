@@ -76,9 +76,7 @@ def tv_of(made: Comparison, name: str, law: str = "learned") -> float:
 
 
 @pytest.mark.long
-def test_the_aggregate_learns_the_product_in_its_bound(
-    finished: tuple[Plan, Comparison],
-) -> None:
+def test_the_aggregate_learns_the_product_in_its_bound(finished: tuple[Plan, Comparison]) -> None:
     plan, made = finished
     assert tv_of(made, "aggregate", "uniform") > 0.15
     assert tv_of(made, "aggregate") < 0.05

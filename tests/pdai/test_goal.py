@@ -139,10 +139,7 @@ test_a_goal_that_no_certificate_can_show_and_a_display_of_no_kind_are_refused = 
 
 
 @pytest.mark.catches(
-    "gives every round the whole level",
-    "pdai/goal.py",
-    "level=LEVEL / 2**number",
-    "level=LEVEL",
+    "gives every round the whole level", "pdai/goal.py", "level=LEVEL / 2**number", "level=LEVEL"
 )
 @pytest.mark.catches(
     "draws every round's samples from one seed, though the log decides which rounds follow",

@@ -26,14 +26,7 @@ from fast.runs.files import alone_in, new_folder
 from fast.runs.folder import load_config
 from fast.runs.frozen import load_policy
 from fast.runs.job import resume, train
-from fast.runs.records import (
-    SEAL,
-    SEALED,
-    read_json,
-    read_metrics,
-    read_report,
-    write_json,
-)
+from fast.runs.records import SEAL, SEALED, read_json, read_metrics, read_report, write_json
 from fast.runs.setup import set_up
 from fast.training.compose import FORMAT, configure
 from pdai.distributed.experiment import proceed

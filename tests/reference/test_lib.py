@@ -17,11 +17,7 @@ from verify.lib.attainable import Interval
 from verify.lib.gnn import Memory, TemporalDegree
 from verify.lib.linear import law_from_odds, solve
 from verify.lib.stochastic.axioms import axioms
-from verify.lib.stochastic.gaussian import (
-    Floats,
-    balanced_lines,
-    terminal_law,
-)
+from verify.lib.stochastic.gaussian import Floats, balanced_lines, terminal_law
 from verify.lib.stochastic.kernels import Kernel, absorbed_after
 from verify.lib.stochastic_lifts import CHAIN, FIFTH, HALF, ONE, Row, build
 

@@ -298,10 +298,7 @@ NO_PROBLEMS: list[Row] = [
     (lambda: TableSequences.pho4("nothing.npz"), "cannot be read"),
     (lambda: positive_reward(math.cos(2), (0, 2)), r"\(0, 2\) is -.*cannot be negative"),
     (lambda: edges(inner=(EMPTY, Graph(((1, 0),)))), r"\(i, j\) with 0 <= i < j < 3"),
-    (
-        lambda: edges(terminals=(graph([(0, 1), (0, 3)]),)),
-        "0-3. must .* 0 <= i < j < 3",
-    ),
+    (lambda: edges(terminals=(graph([(0, 1), (0, 3)]),)), "0-3. must .* 0 <= i < j < 3"),
     (lambda: edges(inner=(EMPTY, Graph(((0, 1, 2),)))), "must be a pair of node numbers"),
     (lambda: edges(terminals=(Graph(((0, 2), (0, 1))),)), "in increasing order"),
     (lambda: edges(inner=(EMPTY, P, P)), r"the state \[0-1\] is listed twice"),

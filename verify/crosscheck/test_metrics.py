@@ -363,10 +363,7 @@ def test_a_report_on_all_terminals_has_the_figures_of_exact_arithmetic(
     walk = summed(exact.instance, uniform_policy(exact.policy))
     uniform = uniform_law(enumeration)
     assert uniform.probabilities == pytest.approx(np.array(walk.p_t, float), rel=1e-14)
-    samplers = (
-        (report.learned[0], exact, SEED + 1, is_summed),
-        (report.uniform, walk, SEED, True),
-    )
+    samplers = ((report.learned[0], exact, SEED + 1, is_summed), (report.uniform, walk, SEED, True))
     for figures, on, seed, from_law in samplers:
         p_t = on.p_t
         tv = float(metrics.total_variation(p_t, exact.pi))
