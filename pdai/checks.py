@@ -74,8 +74,9 @@ def check(
         return check_environment(own, environment, precision or "float32", **options)
     of = f"the class {part.__name__}" if isinstance(part, type) else f"a {type(part).__name__}"
     raise InputError(
-        f"{what if isinstance(what, str) else 'this'} is {of}, but must be a Loss, an "
-        "AbstractDynamics or an AbstractEnvironment: name one of these"
+        f"{what if isinstance(what, str) else 'this'} is {of}, but must derive from a loss of "
+        "fast.balance.loss, from AbstractDynamics or from AbstractEnvironment (docs/extending.md): "
+        "functions and other libraries' losses cannot be checked; for a problem, `pdai inspect`"
     )
 
 

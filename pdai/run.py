@@ -84,7 +84,7 @@ class Run(InFolder):
         return Report.from_json(read_report(self.folder))
 
     @cached_property
-    def _saved(self) -> tuple[AbstractEnvironment[Any], TrainState, str]:
+    def _saved(self) -> tuple[AbstractEnvironment, TrainState, str]:
         with self.arithmetic():
             return *load_trained(self.config), self.digest()
 
@@ -106,7 +106,7 @@ class Run(InFolder):
             return set_up(self.config, self._saved[0])
 
     @property
-    def environment(self) -> AbstractEnvironment[Any]:
+    def environment(self) -> AbstractEnvironment:
         """The problem as array code."""
         return self._saved[0]
 

@@ -85,7 +85,7 @@ def configuration(task: str, policy: str, batch: int, seeds: int = 1) -> TrainCo
 
 
 @functools.cache
-def environment_of(task: str) -> AbstractEnvironment[Any]:
+def environment_of(task: str) -> AbstractEnvironment:
     """The state graph of a task."""
     return make_environment(configuration(task, "Markovian", 32).problem())
 
@@ -97,7 +97,7 @@ class _Programs(NamedTuple):
     steps: int
     sampling: Any
     state: Any
-    environment: AbstractEnvironment[Any]
+    environment: AbstractEnvironment
     seconds: tuple[float, float]
 
 

@@ -38,7 +38,7 @@ from reference.problems import Grid
 
 
 def make_trainer(
-    environment: AbstractEnvironment[Any], batch: int, rate: float, log_z_rate: float
+    environment: AbstractEnvironment, batch: int, rate: float, log_z_rate: float
 ) -> training.Trainer:
     """Trajectory balance on a Markovian policy of the given hidden layers, without exploration."""
     features = jax.eval_shape(lambda: environment.observe(environment.initial())).shape[0]
@@ -74,7 +74,7 @@ class Pdai(Worker):
     def own(self, options: dict[str, Any], seed: int) -> float:
         """Begins a training by options of `pdai train`; the processor seconds of the process."""
         self.config = configure(**options, seed=seed)
-        self.environment: AbstractEnvironment[Any] = self.config.make_environment()
+        self.environment: AbstractEnvironment = self.config.make_environment()
         self.trainer = training.make_trainer(self.config, self.environment)
         self.state = self.trainer.init()
         return self.seconds()

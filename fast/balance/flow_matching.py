@@ -1,7 +1,7 @@
 """Flow matching, the one condition that looks at all parents of a state."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +16,7 @@ from fast.sampling.trajectories import Trajectories
 
 
 def fm_residuals(
-    policy: Policy, environment: AbstractEnvironment[Any], trajectories: Trajectories
+    policy: Policy, environment: AbstractEnvironment, trajectories: Trajectories
 ) -> Float[Array, "batch time"]:
     """Flow matching: `log sum over parents s of F(s) p_F(s'|s) - log F(s')`, with `F(x) = R(x)`.
 
@@ -60,7 +60,7 @@ class FlowMatching(Penalised, PolicyLoss):
     source: ClassVar[str] = "Bengio et al., Flow network based generative models, 2021"
 
     def penalties(
-        self, policy: Policy, environment: AbstractEnvironment[Any], trajectories: Trajectories
+        self, policy: Policy, environment: AbstractEnvironment, trajectories: Trajectories
     ) -> Float[Array, "batch time"]:
         """The penalties of `fm_residuals`."""
         residuals = PENALTIES[self.penalty](fm_residuals(policy, environment, trajectories))

@@ -74,7 +74,7 @@ class Loss:
         return ""
 
     def learned_log_z(
-        self, sampler: Sampler, environment: AbstractEnvironment[Any]
+        self, sampler: Sampler, environment: AbstractEnvironment
     ) -> Float[Array, ""] | None:
         """`log Z` in nats as the sampler has learned it; None if it has not."""
         if self.learns_log_z:
@@ -106,7 +106,7 @@ class TrajectoryLoss(Loss, ABC):
         Args:
             steps: the terms: `log p_F`, `log p_B`, `log F` per step, `log R` per trajectory, in
                 nats, 0 where padded; `steps.context` is the result of `context`.
-            log_z: the parameter, if the loss learns one; else 0.
+            log_z: the parameter log Z, in nats, which starts at 0 unless the loss learns it.
             key: a random key, for losses that draw random numbers.
         """
 
@@ -130,7 +130,7 @@ class TrajectoryLoss(Loss, ABC):
         best = -log_ratio(steps).mean()
         return jnp.where(jnp.abs(best - log_z) <= self.log_z_reach, log_z, best)
 
-    def context(self, environment: AbstractEnvironment[Any], trajectories: Trajectories) -> Any:
+    def context(self, environment: AbstractEnvironment, trajectories: Trajectories) -> Any:
         """More inputs from trajectories: arrays with a leading batch axis; by default none.
 
         No gradient flows through them.
@@ -175,7 +175,7 @@ class PolicyLoss(Loss, ABC):
 
     @abstractmethod
     def penalties(
-        self, policy: Policy, environment: AbstractEnvironment[Any], trajectories: Trajectories
+        self, policy: Policy, environment: AbstractEnvironment, trajectories: Trajectories
     ) -> Float[Array, "batch time"]:
         """The penalty of each step of trajectories, 0 where padded.
 

@@ -31,10 +31,7 @@ def value_of(
 
 
 def penalties_of(
-    loss: PolicyLoss,
-    policy: Policy,
-    environment: AbstractEnvironment[Any],
-    trajectories: Trajectories,
+    loss: PolicyLoss, policy: Policy, environment: AbstractEnvironment, trajectories: Trajectories
 ) -> Float[Array, "batch time"]:
     """The penalties of a batch.
 
@@ -52,7 +49,7 @@ def penalties_of(
 
 
 def context_of(
-    loss: TrajectoryLoss, environment: AbstractEnvironment[Any], trajectories: Trajectories
+    loss: TrajectoryLoss, environment: AbstractEnvironment, trajectories: Trajectories
 ) -> Any:
     """The further inputs of a loss; no gradient flows through them.
 

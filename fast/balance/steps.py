@@ -46,7 +46,7 @@ class Evaluation(NamedTuple):
     """
 
     policy: Policy
-    environment: AbstractEnvironment[Any]
+    environment: AbstractEnvironment
     trajectories: Trajectories
     cached: Cached | None = None
     schedule: Schedule = COMPACT
@@ -90,7 +90,7 @@ def rows_of(trajectories: Trajectories) -> Rows:
 
 def row_terms(
     policy: Policy,
-    environment: AbstractEnvironment[Any],
+    environment: AbstractEnvironment,
     rows: Rows,
     outputs: Float[Array, "rows outputs"],
     later: Float[Array, "rows outputs"] | None = None,
@@ -114,7 +114,7 @@ def row_terms(
 
 def evaluate(
     policy: Policy,
-    environment: AbstractEnvironment[Any],
+    environment: AbstractEnvironment,
     trajectories: Trajectories,
     activations: Activations = (),
 ) -> Steps:

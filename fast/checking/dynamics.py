@@ -68,10 +68,7 @@ class DynamicsReport(NamedTuple):
 
 
 def check_dynamics(
-    network: AbstractDynamics[Any],
-    environment: AbstractEnvironment[Any],
-    seed: int = 0,
-    name: str = "",
+    network: AbstractDynamics[Any], environment: AbstractEnvironment, seed: int = 0, name: str = ""
 ) -> DynamicsReport:
     """Checks every rule of latent dynamics along trajectories drawn from the uniform policy.
 
@@ -251,7 +248,7 @@ def _unroll(network: AbstractDynamics[Any], observations: Any) -> Any:
 def _gradient_norm(
     name: str,
     network: AbstractDynamics[Any],
-    environment: AbstractEnvironment[Any],
+    environment: AbstractEnvironment,
     drawn: Trajectories,
     seen: Any,
 ) -> float | None:

@@ -80,7 +80,7 @@ class CheckReport(NamedTuple):
 
 
 def check_environment(
-    problem: Problem[Any], environment: AbstractEnvironment[Any], precision: Precision = "float32"
+    problem: Problem[Any], environment: AbstractEnvironment, precision: Precision = "float32"
 ) -> CheckReport:
     """Enumerates a problem and checks an environment against it on every state and edge.
 
@@ -105,7 +105,7 @@ def check_environment(
 
 
 def _report(
-    problem: Problem[Any], environment: AbstractEnvironment[Any], precision: Precision
+    problem: Problem[Any], environment: AbstractEnvironment, precision: Precision
 ) -> CheckReport:
     check_types(environment)
     enumeration, states = _enumerated(problem, environment, MAX_NODES, precision)
@@ -131,7 +131,7 @@ def _report(
 
 
 def check_enumerated(
-    problem: Problem[Any], environment: AbstractEnvironment[Any], max_states: int
+    problem: Problem[Any], environment: AbstractEnvironment, max_states: int
 ) -> Enumeration:
     """Enumerates a problem and checks an environment against it on every state and edge.
 
@@ -147,10 +147,7 @@ def check_enumerated(
 
 
 def _enumerated(
-    problem: Problem[Any],
-    environment: AbstractEnvironment[Any],
-    max_states: int,
-    precision: Precision,
+    problem: Problem[Any], environment: AbstractEnvironment, max_states: int, precision: Precision
 ) -> tuple[Enumeration, Any]:
     """The enumeration of a problem, and its states, for an environment that breaks no rule."""
     enumeration = enumerate_environment(problem, environment, max_states, precision)
@@ -173,7 +170,7 @@ def _enumerated(
     return enumeration, states
 
 
-def check_trajectories(problem: Problem[Any] | None, environment: AbstractEnvironment[Any]) -> None:
+def check_trajectories(problem: Problem[Any] | None, environment: AbstractEnvironment) -> None:
     """Checks an environment whose states are too many to list, along random trajectories.
 
     At up to 256 of their states labels survive, every move is undone and redone, forwards and
@@ -229,7 +226,7 @@ def check_trajectories(problem: Problem[Any] | None, environment: AbstractEnviro
             )
 
 
-def _check_graded(environment: AbstractEnvironment[Any], is_graded: bool) -> None:
+def _check_graded(environment: AbstractEnvironment, is_graded: bool) -> None:
     if environment.is_graded and not is_graded:
         raise InputError(
             f"{type(environment).__name__}: is_graded is True, but not every trajectory has "
@@ -237,7 +234,7 @@ def _check_graded(environment: AbstractEnvironment[Any], is_graded: bool) -> Non
         )
 
 
-def _random_walks(environment: AbstractEnvironment[Any], key: PRNGKeyArray) -> tuple[Any, ...]:
+def _random_walks(environment: AbstractEnvironment, key: PRNGKeyArray) -> tuple[Any, ...]:
     """All states of uniform trajectories, whether each is new, and whether the last is an end."""
     start = repeat(environment.initial(), TRAJECTORIES)
 
@@ -254,12 +251,12 @@ def _random_walks(environment: AbstractEnvironment[Any], key: PRNGKeyArray) -> t
 
 
 @eqx.filter_jit
-def _flags(environment: AbstractEnvironment[Any], states: Any) -> tuple[Any, ...]:
+def _flags(environment: AbstractEnvironment, states: Any) -> tuple[Any, ...]:
     methods = (environment.is_terminal, environment.mask, environment.parent_mask)
     return tuple(jax.vmap(method)(states) for method in methods)
 
 
-def _is_parent(environment: AbstractEnvironment[Any], state: Any, parent: Any) -> Any:
+def _is_parent(environment: AbstractEnvironment, state: Any, parent: Any) -> Any:
     """True if the action that a backward action takes back leads to the state again."""
     before, action = environment.backward_step(state, parent), environment.redo(state, parent)
     is_action = (action >= 0) & (action < environment.actions) & environment.mask(before)[action]
@@ -268,7 +265,7 @@ def _is_parent(environment: AbstractEnvironment[Any], state: Any, parent: Any) -
 
 
 def _moved(
-    environment: AbstractEnvironment[Any], move: str, states: Any, allowed: Any
+    environment: AbstractEnvironment, move: str, states: Any, allowed: Any
 ) -> list[list[Any]]:
     """The labels of the states that allowed moves lead to, a list for each state."""
     numbers = np.arange(allowed.shape[1], dtype=np.int32)
@@ -279,7 +276,7 @@ def _moved(
     return [list(islice(labels, int(count))) for count in allowed.sum(1)]
 
 
-def _along(environment: AbstractEnvironment[Any], state: Any, action: Any) -> tuple[Any, ...]:
+def _along(environment: AbstractEnvironment, state: Any, action: Any) -> tuple[Any, ...]:
     """Flags of an action (stays, is undone legally, leads back), and the redone action."""
     child = environment.step(state, action)
     undone = environment.undo(state, action)
@@ -293,7 +290,7 @@ def _along(environment: AbstractEnvironment[Any], state: Any, action: Any) -> tu
 
 
 def _check_moves(
-    environment: AbstractEnvironment[Any],
+    environment: AbstractEnvironment,
     labels: Sequence[Any],
     states: Any,
     ends: npt.NDArray[np.bool_],
@@ -325,7 +322,7 @@ def _check_moves(
 
 
 def _check_random_terminals(
-    name: str, enumeration: Enumeration, environment: AbstractEnvironment[Any]
+    name: str, enumeration: Enumeration, environment: AbstractEnvironment
 ) -> None:
     """Checks that random terminals are terminals, and that each is met if there are few."""
     dag = enumeration.dag

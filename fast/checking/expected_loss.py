@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from itertools import product
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -40,11 +39,7 @@ def all_batches(count: int, size: int) -> Int[Array, "batches batch"]:
 
 
 def batch_loss(
-    loss: Loss,
-    environment: AbstractEnvironment[Any],
-    sampler: Sampler,
-    batch: Trajectories,
-    key: Array,
+    loss: Loss, environment: AbstractEnvironment, sampler: Sampler, batch: Trajectories, key: Array
 ) -> Float[Array, ""]:
     """The loss of a batch by its definition, without the short cuts of training.
 
@@ -71,7 +66,7 @@ def batch_loss(
 
 
 def expected_loss(
-    loss: Loss, environment: AbstractEnvironment[Any], trajectories: Trajectories, batches: Array
+    loss: Loss, environment: AbstractEnvironment, trajectories: Trajectories, batches: Array
 ) -> Callable[[Sampler], tuple[Float[Array, ""], Float[Array, ""]]]:
     """The mean loss over batches, and the largest one without its sign, by the sampler.
 
@@ -96,7 +91,7 @@ def expected_loss(
 
 def training_gradient(
     loss: Loss,
-    environment: AbstractEnvironment[Any],
+    environment: AbstractEnvironment,
     trajectories: Trajectories,
     batches: Array,
     *,

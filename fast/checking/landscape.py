@@ -60,6 +60,7 @@ class Landscape:
         instance: the lift.
         balanced: the vector of the balanced policy, with its flows and log Z. If the loss is not
             zero there, as it may define flows otherwise, these are the flows of least loss.
+        log_z_error: how far its learned log Z lies from the true one, in nats.
         floor: the loss of the balanced policy.
         slope: the largest entry of the gradient at the balanced policy.
         largest: the largest loss of a batch at the balanced policy, without its sign.
@@ -85,6 +86,8 @@ class Landscape:
         self._curved = jax.jit(jax.hessian(lambda vector: of(vector)[0]), compiler_options=HASTE)
         self.rows = tuple(_rows(self.sampler(np.arange(len(flat), dtype=np.float64)), instance))
         self.balanced = self._with_flows(np.asarray(flat))
+        error = abs(float(self.sampler(self.balanced).log_z - sampler.log_z))
+        self.log_z_error = error * loss.learns_log_z
         self.floor, gradient = self.graded(self.balanced)
         self.slope = float(np.abs(gradient).max())
         self.largest = float(self._graded(self.balanced)[0][1])

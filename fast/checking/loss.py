@@ -45,9 +45,11 @@ FEW = 6
 class LossReport:
     """The findings of `check_loss`; `rows` says what each figure is.
 
-    Lifts that there was no time for are `left_out`. As text, `falls` has a graph and rows at which
-    the loss keeps falling, and `stops` those at which the first of the `stuck` searches ended. The
-    counterexample is that on the smallest instance, in rationals.
+    Lifts that there was no time for are `left_out`. `log_z_error` is how far the log Z that the
+    balanced policy learns lies from the true one, in nats; 0 if the loss learns none. As text,
+    `falls` has a graph and rows at which the loss keeps falling, and `stops` those at which the
+    first of the `stuck` searches ended. The counterexample is that on the smallest instance, in
+    rationals.
     """
 
     loss: Loss
@@ -56,6 +58,7 @@ class LossReport:
     left_out: int
     balanced_loss: float
     balanced_gradient: float
+    log_z_error: float
     gradients: int
     gradient_error: float
     starts: int
@@ -94,6 +97,9 @@ class LossReport:
             f"as on {self.stops}": bool(self.stuck),
             "is trained by a WRONG gradient": not self.is_unbiased,
             "is not at a minimum where the law is right": not self.is_balanced,
+            "learns the right law, but its log Z is off by "
+            f"{self.log_z_error:.3g} nats, and training will not settle": self.log_z_error
+            > SPURIOUS,
             f"cannot be judged: {self.reached:,} {of} ended {self.bottom} (is it flat near its "
             "minimum?)": not self.is_judged,
         }
@@ -102,7 +108,7 @@ class LossReport:
     @property
     def bottom(self) -> str:
         """The loss of the balanced policy in words."""
-        return "without loss" if self.balanced_loss <= BALANCED else "at the balanced policy's loss"
+        return "without loss" if self.balanced_loss <= BALANCED else "at the balanced loss or below"
 
     @property
     def learns_the_target(self) -> bool:
@@ -126,6 +132,11 @@ class LossReport:
             "lifted state graphs": f"{self.instances}",
             "loss of the balanced policy, at most": f"{self.balanced_loss:.2g}",
             "its gradient, at most": f"{self.balanced_gradient:.2g}",
+            **(
+                {"its log Z is off by": f"{self.log_z_error:.2g} nats"}
+                if self.loss.learns_log_z
+                else {}
+            ),
             "training's mean gradient against the exact one": (
                 f"{self.gradient_error:.2g} ({self.gradients} compared)"
             ),
@@ -219,13 +230,14 @@ def _report(
     tried: list[Instance] = []
     spurious: dict[str, int] = {}
     example: Counterexample | None = None
-    falls, stops = "", ""
+    falls, stops, off = "", "", 0.0
     for instance in chosen:
         if tried and time.monotonic() >= end:
             break
         tried.append(instance)
         landscape = Landscape(loss, instance, backward)
         balance.append((landscape.largest, landscape.slope))
+        off = max(off, landscape.log_z_error)
         if thorough or [each.is_markovian for each in tried].count(instance.is_markovian) == 1:
             balance.append((_balanced_loss(loss, landscape), 0.0))
             errors += _gradient_errors(loss, landscape)
@@ -235,11 +247,9 @@ def _report(
             graph, rows = describe(instance), landscape.rows_in_words(each.vector)
             falls = falls or f"{graph}, towards {rows}" * each.has_no_end
             stops = stops or f"{graph}, with {rows}" * each.is_stuck
-        if falls:
-            # A loss without a minimum here has none on other graphs either.
+        if falls:  # On other graphs the loss has no minimum either.
             break
-        clear = clearest(landscape, ends)
-        if clear is not None:
+        if (clear := clearest(landscape, ends)) is not None:
             spurious[instance.name] = sum(each.is_spurious for each in ends)
             example = example or counterexample(landscape, clear)
     if steep is not None:
@@ -252,6 +262,7 @@ def _report(
         left_out=0 if falls else len(chosen) - len(tried),
         balanced_loss=_largest([value for value, _ in balance]),
         balanced_gradient=_largest([slope for _, slope in balance]),
+        log_z_error=off,
         gradients=len(errors),
         gradient_error=_largest(errors),
         starts=len(minima),

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import ClassVar, Generic, Literal, TypeVar
 
 import equinox as eqx
 from jaxtyping import Array, Float, PRNGKeyArray
@@ -130,7 +130,7 @@ class DynamicsOptions(ABC, Generic[Built]):
 
     @abstractmethod
     def build(
-        self, environment: AbstractEnvironment[Any], outputs: int, width: int, *, key: PRNGKeyArray
+        self, environment: AbstractEnvironment, outputs: int, width: int, *, key: PRNGKeyArray
     ) -> Built:
         """The network, its hidden layers so wide; its first outputs are the actions' logits.
 

@@ -1,7 +1,7 @@
 """Recurrent cells as latent dynamics: the paper's recurrence, and gated ones (fig:gatedsa)."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 import equinox as eqx
 import jax
@@ -80,7 +80,7 @@ class RNNOptions(CellOptions):
     activation: Activation = "identity"
     """The paper's, which is linear, or Elman's."""
 
-    def unit(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> RNN:
+    def unit(self, environment: AbstractEnvironment, *, key: PRNGKeyArray) -> RNN:
         features = feature_count(environment)
         return RNN(features, self.latent_size, activation=self.activation, key=key)
 

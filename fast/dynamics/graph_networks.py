@@ -302,7 +302,7 @@ class TemporalGCNNetwork(AbstractDynamics[PathFeatures]):
         return jnp.ones_like(size) if self.gate == "constant" else 1 / (1 + size)
 
 
-def graphs_of(environment: AbstractEnvironment[Any]) -> Graphs:
+def graphs_of(environment: AbstractEnvironment) -> Graphs:
     """The environment, if its states are graphs; raises InputError if not."""
     if not isinstance(environment, GraphEnvironment | AbstractDigraphEnvironment):
         raise InputError(
@@ -326,7 +326,7 @@ class GCNOptions(DynamicsOptions[Network]):
     the Laplacian."""
 
     def build(
-        self, environment: AbstractEnvironment[Any], outputs: int, width: int, *, key: PRNGKeyArray
+        self, environment: AbstractEnvironment, outputs: int, width: int, *, key: PRNGKeyArray
     ) -> GCNNetwork:
         return GCNNetwork(graphs_of(environment), width, marks=self.marks, key=key)
 
@@ -343,6 +343,6 @@ class TemporalGCNOptions(DynamicsOptions[Network]):
     then the path feature is the gain in degree, a function of the state."""
 
     def build(
-        self, environment: AbstractEnvironment[Any], outputs: int, width: int, *, key: PRNGKeyArray
+        self, environment: AbstractEnvironment, outputs: int, width: int, *, key: PRNGKeyArray
     ) -> TemporalGCNNetwork:
         return TemporalGCNNetwork(graphs_of(environment), width, gate=self.gate, key=key)

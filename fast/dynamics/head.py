@@ -102,12 +102,12 @@ class HeadOptions(DynamicsOptions[Network]):
         """Rows of the table of logits by state."""
         return self.table_rows
 
-    def cell(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> Network:
+    def cell(self, environment: AbstractEnvironment, *, key: PRNGKeyArray) -> Network:
         """The latent dynamics without their head."""
         raise NotImplementedError
 
     def build(
-        self, environment: AbstractEnvironment[Any], outputs: int, width: int, *, key: PRNGKeyArray
+        self, environment: AbstractEnvironment, outputs: int, width: int, *, key: PRNGKeyArray
     ) -> Network:
         """The cell and its head."""
         cell_key, head_key = jax.random.split(key)

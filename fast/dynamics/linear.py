@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -124,7 +124,7 @@ class LinearOptions(DynamicsOptions[Network]):
     has_width = False
 
     def build(
-        self, environment: AbstractEnvironment[Any], outputs: int, width: int, *, key: PRNGKeyArray
+        self, environment: AbstractEnvironment, outputs: int, width: int, *, key: PRNGKeyArray
     ) -> Linear | LinearMarkov:
         """The recurrence; the width is not read."""
         features, norm = feature_count(environment), feature_norm(environment)

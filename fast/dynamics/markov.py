@@ -1,7 +1,7 @@
 """No latent: the Markovian policy."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -55,5 +55,5 @@ class MarkovOptions(HeadOptions):
 
     is_markovian = True
 
-    def cell(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> Markov:
+    def cell(self, environment: AbstractEnvironment, *, key: PRNGKeyArray) -> Markov:
         return Markov(feature_count(environment))

@@ -50,7 +50,7 @@ class OwnDynamics(CellOptions):
         return bool(getattr(self.make, "needs_head", True))
 
     def _called(
-        self, environment: AbstractEnvironment[Any], size: int, width: int, key: PRNGKeyArray
+        self, environment: AbstractEnvironment, size: int, width: int, key: PRNGKeyArray
     ) -> Network:
         more = {"horizon": environment.horizon, "width": width, "environment": environment}
         asked = {name: value for name, value in more.items() if name in _named(self.make)}
@@ -59,11 +59,11 @@ class OwnDynamics(CellOptions):
         network: Network = built("dynamics", AbstractDynamics, advice, call)
         return network
 
-    def unit(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> Network:
+    def unit(self, environment: AbstractEnvironment, *, key: PRNGKeyArray) -> Network:
         return self._called(environment, self.latent_size, 0, key)
 
     def build(
-        self, environment: AbstractEnvironment[Any], outputs: int, width: int, *, key: PRNGKeyArray
+        self, environment: AbstractEnvironment, outputs: int, width: int, *, key: PRNGKeyArray
     ) -> Network:
         """The cell with its head, or the whole network."""
         if self._has_head:

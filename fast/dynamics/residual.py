@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import equinox as eqx
 import jax
@@ -152,7 +152,7 @@ class BlockOptions(CellOptions):
             key: a random key of JAX.
         """
 
-    def unit(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> Network:
+    def unit(self, environment: AbstractEnvironment, *, key: PRNGKeyArray) -> Network:
         """The latent dynamics, in their block if there is one."""
         features, norm = feature_count(environment), feature_norm(environment)
         horizon = 1 if self.reset else environment.horizon
@@ -183,7 +183,7 @@ class MarkovBlockOptions(HeadOptions):
         """One hidden layer, as after the block of a matrix."""
         return self.hidden_layers or 1
 
-    def cell(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> Network:
+    def cell(self, environment: AbstractEnvironment, *, key: PRNGKeyArray) -> Network:
         """The block, which adds to the state what a linear map reads of it."""
         features, norm = feature_count(environment), feature_norm(environment)
         return Reset(ResidualBlock(Markov(self.block_size), features, norm=norm, key=key))

@@ -103,13 +103,13 @@ class CellOptions(HeadOptions):
         """Three hidden layers where the head sees the state, one where it reads a latent alone."""
         return self.hidden_layers or (3 if self.skip else 1)
 
-    def unit(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> Network:
+    def unit(self, environment: AbstractEnvironment, *, key: PRNGKeyArray) -> Network:
         """The latent dynamics alone."""
         made: Any = self.network
         cell: Network = made(feature_count(environment), self.latent_size, key=key)
         return cell
 
-    def cell(self, environment: AbstractEnvironment[Any], *, key: PRNGKeyArray) -> Network:
+    def cell(self, environment: AbstractEnvironment, *, key: PRNGKeyArray) -> Network:
         """The latent dynamics, with the state added to the read-out, or reset, by the options."""
         cell = self.unit(environment, key=key)
         if self.skip:

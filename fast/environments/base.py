@@ -2,15 +2,16 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+from typing_extensions import TypeVar
 
-State = TypeVar("State")
+State = TypeVar("State", default=Any)
 
 # Terminal states over which features are measured.
 SAMPLES = 1024
@@ -20,8 +21,7 @@ class AbstractEnvironment(eqx.Module, Generic[State]):
     """A state graph written for one state; batch it with `jax.vmap`, step it in `lax.scan`.
 
     Parameters come from a problem of `reference.problems`; steps, masks and rewards are written
-    again here, so that comparing the two means something (`enumerate_environment` of
-    `fast.laws.enumeration`).
+    again here, so that comparing the two means something (`fast.laws.enumeration`).
 
     Attributes:
         horizon: the largest number of steps of a trajectory, `T`.
@@ -120,12 +120,12 @@ class AbstractPairedEnvironment(AbstractSizedEnvironment[State]):
 ENVIRONMENTS: dict[type, Any] = {}
 
 
-def feature_count(environment: AbstractEnvironment[Any]) -> int:
+def feature_count(environment: AbstractEnvironment) -> int:
     """The number of features of a state."""
     return int(jax.eval_shape(lambda: environment.observe(environment.initial())).shape[0])
 
 
-def feature_norm(environment: AbstractEnvironment[Any]) -> Float[Array, ""]:
+def feature_norm(environment: AbstractEnvironment) -> Float[Array, ""]:
     """The typical length of the features of a state: `sqrt(E |observe(x)|^2)`, x uniform on X.
 
     It is `sqrt(k)` where k features are one and the others zero. The mean is over 1,024 terminal

@@ -13,7 +13,7 @@ from fast.tracing import traced
 from reference.contract.errors import InputError, check_integer
 
 
-def check_types(environment: AbstractEnvironment[Any]) -> None:
+def check_types(environment: AbstractEnvironment) -> None:
     """Checks that an environment can be traced by `jax.jit`, and the types of all its results.
 
     Raises InputError if a field or a result has another type, or a method cannot be traced.
@@ -76,7 +76,7 @@ def same_state(state: Any, other: Any) -> jax.Array:
     return jnp.array([jnp.all(a == b) for a, b in leaves]).all()
 
 
-def encode_all(environment: AbstractEnvironment[Any], labels: Sequence[Any]) -> Any:
+def encode_all(environment: AbstractEnvironment, labels: Sequence[Any]) -> Any:
     """The batch of the states of all labels, which must survive encoding and decoding.
 
     Raises InputError if one does not, or its state is of another type than the initial one.

@@ -19,7 +19,7 @@ for module in iter_modules(fast.environments.__path__, "fast.environments."):
 
 def make_environment(
     problem: Problem[Any], encoding: Encoding = "one-hot", **seen: Any
-) -> AbstractEnvironment[Any]:
+) -> AbstractEnvironment:
     """The environment of a problem.
 
     Args:
@@ -49,11 +49,11 @@ def make_environment(
             f"{name}: the encoding is {encoding!r}, but networks see its states only as indicators "
             "(of items; of edges, as an adjacency matrix): use 'one-hot'"
         )
-    environment: AbstractEnvironment[Any] = kind.from_problem(problem, **seen)
+    environment: AbstractEnvironment = kind.from_problem(problem, **seen)
     return environment
 
 
-def load_environment(spec: str, problem: Problem[Any] | None) -> AbstractEnvironment[Any]:
+def load_environment(spec: str, problem: Problem[Any] | None) -> AbstractEnvironment:
     """The environment named by `module:Name`, which may lie in the working directory.
 
     It is an instance, or a class whose `from_problem` is called with the problem, if there is one.

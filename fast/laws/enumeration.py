@@ -79,7 +79,7 @@ class Enumeration:
 
 def enumerate_environment(
     problem: Problem[Any],
-    environment: AbstractEnvironment[Any],
+    environment: AbstractEnvironment,
     max_states: int = MAX_NODES,
     precision: Precision = "float32",
 ) -> Enumeration:
@@ -188,7 +188,7 @@ def log_reward_tolerance(log_rewards: Floats, precision: Precision) -> float:
     return float(ULPS * np.finfo(precision).eps * max(1.0, np.abs(log_rewards).max()))
 
 
-def facts(environment: AbstractEnvironment[Any], state: Any) -> tuple[Any, ...]:
+def facts(environment: AbstractEnvironment, state: Any) -> tuple[Any, ...]:
     """The features, masks and reward of a state; its children, and the actions that undo them."""
     every_action = jnp.arange(environment.actions)
     return (
@@ -203,7 +203,7 @@ def facts(environment: AbstractEnvironment[Any], state: Any) -> tuple[Any, ...]:
 
 
 @eqx.filter_jit
-def _all_facts(environment: AbstractEnvironment[Any], states: Any) -> tuple[Any, ...]:
+def _all_facts(environment: AbstractEnvironment, states: Any) -> tuple[Any, ...]:
     return environment.initial(), jax.vmap(lambda state: facts(environment, state))(states)
 
 
@@ -221,7 +221,7 @@ def _rows(states: Any) -> list[bytes]:
     return [row.tobytes() for row in np.concatenate(wide, axis=1)]
 
 
-def decode_all(environment: AbstractEnvironment[Any], states: Any) -> list[Any]:
+def decode_all(environment: AbstractEnvironment, states: Any) -> list[Any]:
     """The reference's labels of a batch of states; each distinct state is decoded once."""
     leaves, structure = jax.tree.flatten(jax.tree.map(np.asarray, states))
     decoded: dict[bytes, Any] = {}

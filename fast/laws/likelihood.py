@@ -29,7 +29,7 @@ TRAJECTORIES, WIDTH, RATE = 256, 128, 3e-3
 def fit_projection(
     policy: Policy,
     markovian: Policy,
-    environment: AbstractEnvironment[Any],
+    environment: AbstractEnvironment,
     *,
     optimiser: OptimiserOptions,
     batch: int,
@@ -61,7 +61,7 @@ def fit_projection(
 
 def tightened(
     policy: Policy,
-    environment: AbstractEnvironment[Any],
+    environment: AbstractEnvironment,
     steps: int,
     seed: int,
     seconds: float = math.inf,
@@ -94,7 +94,7 @@ def tightened(
 
 
 def log_likelihood(
-    backward: LearnedBackward, environment: AbstractEnvironment[Any], drawn: Trajectories
+    backward: LearnedBackward, environment: AbstractEnvironment, drawn: Trajectories
 ) -> jax.Array:
     """`log p_B(tau | x)` of trajectories, in nats, shape (batch,).
 
@@ -116,7 +116,7 @@ def log_likelihood(
 
 
 def _drawing(
-    policy: Policy, environment: AbstractEnvironment[Any], batch: int
+    policy: Policy, environment: AbstractEnvironment, batch: int
 ) -> Callable[[jax.Array], Trajectories]:
     def draw(key: jax.Array) -> Trajectories:
         return sample_trajectories(policy, environment, uniforms(key, environment, batch))[0]

@@ -45,7 +45,7 @@ class Paths(NamedTuple):
 
 
 def rollout(
-    policy: AnyPolicy, environment: AbstractEnvironment[Any], key: jax.Array, batch: int
+    policy: AnyPolicy, environment: AbstractEnvironment, key: jax.Array, batch: int
 ) -> tuple[Trajectories, Steps]:
     """Trajectories drawn from `p_F`, and the terms of balance along them.
 
@@ -66,7 +66,7 @@ def rollout(
 
 
 def forward_paths(
-    policy: AnyPolicy, environment: AbstractEnvironment[Any], count: int, seed: int
+    policy: AnyPolicy, environment: AbstractEnvironment, count: int, seed: int
 ) -> Paths:
     """Trajectories drawn from `p_F`; ends are a batch of arrays.
 
@@ -80,7 +80,7 @@ def forward_paths(
 
 
 def backward_paths(
-    policy: Policy, environment: AbstractEnvironment[Any], final: Any, seed: int
+    policy: Policy, environment: AbstractEnvironment, final: Any, seed: int
 ) -> Paths:
     """One trajectory `tau ~ p_B(. | x)` for each of a batch of terminal states.
 
@@ -101,7 +101,7 @@ def backward_paths(
 
 
 def labelled_paths(
-    policy: AnyPolicy, environment: AbstractEnvironment[Any], count: int, seed: int
+    policy: AnyPolicy, environment: AbstractEnvironment, count: int, seed: int
 ) -> Paths:
     """Trajectories drawn from `p_F`; ends are labels, decoded block by block to save memory.
 
@@ -119,7 +119,7 @@ def labelled_paths(
 
 def drawn_nodes(
     policy: AnyPolicy,
-    environment: AbstractEnvironment[Any],
+    environment: AbstractEnvironment,
     enumeration: Enumeration,
     count: int,
     seed: int,
@@ -140,7 +140,7 @@ def drawn_nodes(
 
 
 def drawn_terminals(
-    policy: AnyPolicy, environment: AbstractEnvironment[Any], count: int, seed: int
+    policy: AnyPolicy, environment: AbstractEnvironment, count: int, seed: int
 ) -> Samples:
     """Samples of terminal states, on any problem.
 
@@ -163,9 +163,7 @@ def drawn_terminals(
 
 
 def log_probabilities(
-    policy: AnyPolicy,
-    environment: AbstractEnvironment[Any],
-    trajectories: Sequence[Sequence[Hashable]],
+    policy: AnyPolicy, environment: AbstractEnvironment, trajectories: Sequence[Sequence[Hashable]]
 ) -> Paths:
     """Probabilities of complete trajectories `s_o, ..., x`, given and returned by their labels.
 
@@ -187,7 +185,7 @@ def log_probabilities(
 
 
 def as_batch(
-    environment: AbstractEnvironment[Any], trajectories: Sequence[Sequence[Hashable]]
+    environment: AbstractEnvironment, trajectories: Sequence[Sequence[Hashable]]
 ) -> Trajectories:
     """Complete trajectories `s_o, ..., x`, given by the labels of their states, as array code.
 
@@ -220,7 +218,7 @@ def as_batch(
 
 
 def _blocks(
-    policy: AnyPolicy, environment: AbstractEnvironment[Any], count: int, seed: int, size: int
+    policy: AnyPolicy, environment: AbstractEnvironment, count: int, seed: int, size: int
 ) -> Iterator[Paths]:
     for start in range(0, count, size):
         numbers = np.int64(seed), np.int64(start), size
@@ -233,31 +231,31 @@ def _blocks(
 
 @eqx.filter_jit
 def _forward(
-    policy: AnyPolicy, environment: AbstractEnvironment[Any], seed: Any, start: Any, batch: int
+    policy: AnyPolicy, environment: AbstractEnvironment, seed: Any, start: Any, batch: int
 ) -> Any:
     key = jax.random.fold_in(jax.random.key(seed), start)
     return _paths(*rollout(policy, environment, key, batch))
 
 
 @eqx.filter_jit
-def _drawn(policy: Policy, environment: AbstractEnvironment[Any], draws: Any) -> Any:
+def _drawn(policy: Policy, environment: AbstractEnvironment, draws: Any) -> Any:
     drawn, _ = sample_trajectories(policy, environment, draws)
     return _along(policy, environment, drawn)
 
 
 @eqx.filter_jit
-def _backward(policy: Policy, environment: AbstractEnvironment[Any], final: Any, draws: Any) -> Any:
+def _backward(policy: Policy, environment: AbstractEnvironment, final: Any, draws: Any) -> Any:
     return _along(policy, environment, sample_backward(policy, environment, final, draws))
 
 
 @eqx.filter_jit(**UNOPTIMISED)
-def _uniforms(environment: AbstractEnvironment[Any], seed: Any, start: Any, batch: int) -> Any:
+def _uniforms(environment: AbstractEnvironment, seed: Any, start: Any, batch: int) -> Any:
     """The draws of a block, by a program of their own, as each of the others would compile them."""
     return uniforms(jax.random.fold_in(jax.random.key(seed), start), environment, batch)
 
 
 @eqx.filter_jit
-def _along(policy: Policy, environment: AbstractEnvironment[Any], batch: Trajectories) -> Any:
+def _along(policy: Policy, environment: AbstractEnvironment, batch: Trajectories) -> Any:
     return _paths(batch, evaluate(policy, environment, batch))
 
 
@@ -278,7 +276,7 @@ def _joined(blocks: list[Paths]) -> Paths:
 
 
 @eqx.filter_jit
-def _edges(environment: AbstractEnvironment[Any], states: Any) -> tuple[Any, Any, Any]:
+def _edges(environment: AbstractEnvironment, states: Any) -> tuple[Any, Any, Any]:
     """The action of each step or -1; whether states are terminal, and the first one initial."""
     every = jnp.arange(environment.actions, dtype=jnp.int32)
 

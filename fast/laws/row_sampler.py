@@ -52,7 +52,7 @@ class RowSampler(Sampler):
     def __init__(
         self,
         policy: Policy,
-        environment: AbstractEnvironment[Any],
+        environment: AbstractEnvironment,
         problem: Any,
         precision: Precision,
         seed: int,
@@ -177,18 +177,18 @@ def _wide(seen: Any) -> jax.Array:
 
 
 @eqx.filter_jit
-def _start(environment: AbstractEnvironment[Any], batch: int) -> _At:
+def _start(environment: AbstractEnvironment, batch: int) -> _At:
     return _seen(environment, repeat(environment.initial(), batch), jnp.zeros(batch, jnp.int32))
 
 
 @eqx.filter_jit
-def _step(environment: AbstractEnvironment[Any], state: Any, action: jax.Array) -> _At:
+def _step(environment: AbstractEnvironment, state: Any, action: jax.Array) -> _At:
     undo = jax.vmap(environment.undo)(state, action)
     return _seen(environment, jax.vmap(environment.step)(state, action), undo)
 
 
 @eqx.filter_jit
-def _seen(environment: AbstractEnvironment[Any], state: Any, undo: jax.Array) -> _At:
+def _seen(environment: AbstractEnvironment, state: Any, undo: jax.Array) -> _At:
     methods = (environment.observe, environment.mask, environment.parent_mask)
     seen, mask, parents = (jax.vmap(method)(state) for method in methods)
     return _At(state, seen, mask, parents, jax.vmap(environment.is_terminal)(state), undo)
@@ -200,7 +200,7 @@ def _back_rows(policy: Policy, seen: Any, parents: Any) -> jax.Array:
 
 
 @eqx.filter_jit
-def _step_back(environment: AbstractEnvironment[Any], state: Any, parent: Any, active: Any) -> _At:
+def _step_back(environment: AbstractEnvironment, state: Any, parent: Any, active: Any) -> _At:
     """The parents of active states, and the actions that lead back from there."""
 
     def move(state: Any, parent: Any, active: Any) -> Any:
@@ -212,5 +212,5 @@ def _step_back(environment: AbstractEnvironment[Any], state: Any, parent: Any, a
 
 
 @eqx.filter_jit
-def _log_reward(environment: AbstractEnvironment[Any], state: Any) -> jax.Array:
+def _log_reward(environment: AbstractEnvironment, state: Any) -> jax.Array:
     return jax.vmap(environment.log_reward)(state)

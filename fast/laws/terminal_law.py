@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 import jax
 import numpy as np
@@ -67,7 +67,7 @@ def has_exact_law(policy: AnyPolicy, enumeration: Enumeration) -> TypeGuard[Poli
 
 def law_of(
     policy: AnyPolicy,
-    environment: AbstractEnvironment[Any],
+    environment: AbstractEnvironment,
     enumeration: Enumeration,
     *,
     final: bool,
@@ -163,7 +163,7 @@ def _summed(enumeration: Enumeration, weights: Floats, log_p_b: Floats | None) -
 
 def sampled_law(
     policy: AnyPolicy,
-    environment: AbstractEnvironment[Any],
+    environment: AbstractEnvironment,
     enumeration: Enumeration,
     samples: int,
     seed: int,
@@ -186,7 +186,7 @@ def sampled_law(
 
 def backward_law(
     policy: Policy,
-    environment: AbstractEnvironment[Any],
+    environment: AbstractEnvironment,
     enumeration: Enumeration,
     samples: int,
     seed: int,

@@ -60,7 +60,7 @@ class _Samples:
 
     def __init__(
         self,
-        environment: AbstractEnvironment[Any],
+        environment: AbstractEnvironment,
         closed_form: ClosedForm[Hashable] | None,
         seed: int,
         samples: int,
@@ -125,7 +125,7 @@ class _Samples:
 def estimated_report(
     policies: list[Policy],
     learned_log_z: list[float] | None,
-    environment: AbstractEnvironment[Any],
+    environment: AbstractEnvironment,
     closed_form: ClosedForm[Hashable] | None,
     seed: int,
     samples: int,
@@ -173,7 +173,7 @@ def estimated_report(
 
 def curve_value(
     policy: Policy,
-    environment: AbstractEnvironment[Any],
+    environment: AbstractEnvironment,
     closed_form: ClosedForm[Hashable] | None,
     exact: Any,
     seed: int,
@@ -215,7 +215,7 @@ def total_variation_of_paths(log_z: float, forward: Paths, backward: Paths) -> E
 
 def estimated_fcs(
     policy: Policy,
-    environment: AbstractEnvironment[Any],
+    environment: AbstractEnvironment,
     final: Any,
     log_rewards: Floats,
     size: int,
@@ -266,7 +266,7 @@ def estimated_fcs(
         count = min(2 * count, most)
 
 
-def random_terminals(environment: AbstractEnvironment[Any], count: int, seed: int) -> Any:
+def random_terminals(environment: AbstractEnvironment, count: int, seed: int) -> Any:
     """A batch of terminal states, independent and uniform on `X`.
 
     Args:
@@ -278,7 +278,7 @@ def random_terminals(environment: AbstractEnvironment[Any], count: int, seed: in
 
 
 def drawn_batches(
-    policies: Sequence[Policy], environment: AbstractEnvironment[Any], count: int, seed: int
+    policies: Sequence[Policy], environment: AbstractEnvironment, count: int, seed: int
 ) -> tuple[Any, int]:
     """Batches of different states from so many draws of each sampler, and the size of a batch.
 
@@ -297,7 +297,7 @@ def drawn_batches(
 
 
 def exact_terminals(
-    environment: AbstractEnvironment[Any], closed_form: ClosedForm[Hashable], count: int, seed: int
+    environment: AbstractEnvironment, closed_form: ClosedForm[Hashable], count: int, seed: int
 ) -> Any:
     """A batch of independent samples of the target.
 
@@ -320,5 +320,5 @@ def _flat(states: Any) -> Any:
 
 
 @eqx.filter_jit(**UNOPTIMISED)
-def _uniform(environment: AbstractEnvironment[Any], seed: Any, count: int) -> Any:
+def _uniform(environment: AbstractEnvironment, seed: Any, count: int) -> Any:
     return jax.vmap(environment.random_terminal)(jax.random.split(jax.random.key(seed), count))

@@ -47,7 +47,7 @@ def summed_expectations(
 def drawn_expectations(
     features: Features | None,
     policy: Policy,
-    environment: AbstractEnvironment[Any],
+    environment: AbstractEnvironment,
     exact: Mapping[str, Any],
     seed: int,
 ) -> tuple[Expectation, ...]:

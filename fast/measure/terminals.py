@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -34,7 +33,7 @@ from reference.metrics import (
 class _Terminals:
     """The terminals of an enumerated problem, and the figures of samplers on them."""
 
-    def __init__(self, environment: AbstractEnvironment[Any], enumeration: Enumeration):
+    def __init__(self, environment: AbstractEnvironment, enumeration: Enumeration):
         self.environment, self.enumeration = environment, enumeration
         self.nodes = np.array(enumeration.dag.terminals)
         self.target = target_law(enumeration)
@@ -86,7 +85,7 @@ class _Terminals:
 def enumerated_report(
     policies: Sequence[AnyPolicy],
     learned_log_z: list[float] | None,
-    environment: AbstractEnvironment[Any],
+    environment: AbstractEnvironment,
     enumeration: Enumeration,
     laws: list[TerminalLaw],
     seed: int,

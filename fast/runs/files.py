@@ -35,7 +35,8 @@ def check_free(folder: Path, command: str = "") -> None:
     """
     if kind_of(folder):
         named = shlex.quote(str(folder))
-        go_on = f"continue it with `pdai {command} --resume {named}`, or " if command else ""
+        can_go_on = command and not kind_of(folder / "policy.npz")
+        go_on = f"continue it with `pdai {command} --resume {named}`, or " if can_go_on else ""
         raise InputError(
             f"the folder {str(folder)!r} exists, and nothing is overwritten: {go_on}choose another "
             "with --out"

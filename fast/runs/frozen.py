@@ -38,7 +38,7 @@ def arithmetic(precision: Literal["float32", "float64"]) -> Iterator[None]:
         yield
 
 
-def tables_digest(environment: AbstractEnvironment[Any]) -> str | None:
+def tables_digest(environment: AbstractEnvironment) -> str | None:
     """The checksum of a user's problem or environment; None for this project's.
 
     It is of the arrays, and of the static fields of an environment.
@@ -67,7 +67,7 @@ def _is_plain(value: Any) -> bool:
     return all(map(_is_plain, value)) if isinstance(value, tuple) else isinstance(value, SETTING)
 
 
-def check_tables(folder: Path, environment: AbstractEnvironment[Any]) -> None:
+def check_tables(folder: Path, environment: AbstractEnvironment) -> None:
     """Checks that a user's problem has, number by number, the tables that a run was trained on.
 
     Raises InputError if it has not: its numbers would then mean other states, or other rewards.
@@ -82,7 +82,7 @@ def check_tables(folder: Path, environment: AbstractEnvironment[Any]) -> None:
         )
 
 
-def load_trained(config: TrainConfig) -> tuple[AbstractEnvironment[Any], TrainState]:
+def load_trained(config: TrainConfig) -> tuple[AbstractEnvironment, TrainState]:
     """The input of a run's training and its last saved state, without enumerating anything.
 
     Call it, and use the result, inside `arithmetic`. Raises InputError if there is no checkpoint,
@@ -108,7 +108,7 @@ def load_policy(config: TrainConfig) -> Policy:
     return policy
 
 
-def trainer_of(config: TrainConfig, environment: AbstractEnvironment[Any]) -> Trainer:
+def trainer_of(config: TrainConfig, environment: AbstractEnvironment) -> Trainer:
     """The trainer of a run, with its frozen samplers in its own precision.
 
     Raises InputError if the frozen runs do not sample factors of the run's problem, each at most
@@ -161,7 +161,7 @@ def factors_left(config: TrainConfig, frozen: Sequence[TrainConfig]) -> tuple[in
     return rest
 
 
-def _shapes(config: TrainConfig, environment: AbstractEnvironment[Any]) -> TrainState:
+def _shapes(config: TrainConfig, environment: AbstractEnvironment) -> TrainState:
     """The shapes of the first state of a run, which its frozen samplers do not change."""
     return make_trainer(config.with_factors(frozen=(), warm=False), environment).shapes()
 

@@ -33,7 +33,7 @@ class Setup(NamedTuple):
 
     config: TrainConfig
     problem: Any
-    environment: AbstractEnvironment[Any]
+    environment: AbstractEnvironment
     enumeration: Enumeration | None
     closed_form: ClosedForm[Any] | None
     trainer: Trainer
@@ -52,10 +52,7 @@ class Setup(NamedTuple):
 
 @no_collection()
 def set_up(
-    config: TrainConfig,
-    environment: AbstractEnvironment[Any] | None = None,
-    *,
-    measured: bool = True,
+    config: TrainConfig, environment: AbstractEnvironment | None = None, *, measured: bool = True
 ) -> Setup:
     """Enumerates the problem if it is small enough, checks the environment against it, and starts.
 
@@ -93,7 +90,7 @@ def set_up(
 
 
 def _enumerated(
-    task: Task, most: int, problem: Any, environment: AbstractEnvironment[Any]
+    task: Task, most: int, problem: Any, environment: AbstractEnvironment
 ) -> Enumeration | None:
     """The enumerated problem, checked against its environment; None if it has too many states."""
     # A user's own is checked more closely, as no test of this project has seen it.

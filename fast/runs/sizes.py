@@ -39,7 +39,7 @@ def check_sizes(parts: dict[str, int], seeds: int) -> None:
 
 
 def least_memory(
-    environment: AbstractEnvironment[Any],
+    environment: AbstractEnvironment,
     dynamics: DynamicsOptions[Any],
     precision: Precision,
     batch: int,

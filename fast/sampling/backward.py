@@ -14,10 +14,7 @@ from fast.sampling.trajectories import Trajectories, batch_first
 
 
 def sample_backward(
-    policy: Policy,
-    environment: AbstractEnvironment[Any],
-    final: Any,
-    draws: Float[Array, "time batch"],
+    policy: Policy, environment: AbstractEnvironment, final: Any, draws: Float[Array, "time batch"]
 ) -> Trajectories:
     """Samples trajectories `tau ~ p_B(. | x)` from their ends; not for a `p_B` that reads latents.
 

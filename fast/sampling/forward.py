@@ -30,7 +30,7 @@ class _Walk(NamedTuple):
     """
 
     policy: Policy
-    environment: AbstractEnvironment[Any]
+    environment: AbstractEnvironment
     exploration: Exploration
     only_active: bool
     cache: bool
@@ -76,7 +76,7 @@ class _Walk(NamedTuple):
 
 def sample_trajectories(
     policy: Policy,
-    environment: AbstractEnvironment[Any],
+    environment: AbstractEnvironment,
     draws: Float[Array, "time batch"],
     exploration: Exploration = ON_POLICY,
     *,
@@ -172,7 +172,7 @@ def _evaluate_where(
 
 
 def _scan(
-    environment: AbstractEnvironment[Any], schedule: Schedule, move: Any, carry: Any, draws: Any
+    environment: AbstractEnvironment, schedule: Schedule, move: Any, carry: Any, draws: Any
 ) -> Any:
     """`lax.scan` that may do nothing once all trajectories of a batch have ended."""
     if environment.is_graded or not schedule.branches:

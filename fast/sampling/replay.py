@@ -25,7 +25,7 @@ class Buffer(NamedTuple):
 
 
 def empty_buffer(
-    environment: AbstractEnvironment[Any], capacity: int, *, with_densities: bool = False
+    environment: AbstractEnvironment, capacity: int, *, with_densities: bool = False
 ) -> Buffer:
     """A buffer without states, with room for densities or not.
 

@@ -44,7 +44,7 @@ class Cached(NamedTuple):
 
 
 def uniforms(
-    key: PRNGKeyArray, environment: AbstractEnvironment[Any], batch: int
+    key: PRNGKeyArray, environment: AbstractEnvironment, batch: int
 ) -> Float[Array, "time batch"]:
     """The random numbers of a batch of trajectories: one per step, uniform on [0, 1).
 

@@ -51,7 +51,7 @@ class MeanOptions(DynamicsOptions[StochasticPolicy]):
         return {}
 
     def build(
-        self, environment: AbstractEnvironment[Any], outputs: int, width: int, *, key: PRNGKeyArray
+        self, environment: AbstractEnvironment, outputs: int, width: int, *, key: PRNGKeyArray
     ) -> StochasticPolicy:
         """A whole `StochasticPolicy`, which is a law of states and latents."""
         return StochasticPolicy(

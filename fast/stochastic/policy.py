@@ -142,7 +142,7 @@ class StochasticPolicy(eqx.Module):
         return self.memory * latent + shift, log_scale
 
 
-def features_of(environment: AbstractEnvironment[Any], state: Any) -> Float[Array, " features"]:
+def features_of(environment: AbstractEnvironment, state: Any) -> Float[Array, " features"]:
     """`psi(s)`: the features of a state, and whether it is terminal."""
     ended = environment.is_terminal(state)
     seen = environment.observe(state)

@@ -13,7 +13,7 @@ The gradient is that of `E (log Z + f(tau))^2` over trajectories `tau` of states
   fixed states; this is the default of `pdai train`.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -46,7 +46,7 @@ FIRST_BATCH = 256
 
 def stochastic_loss(
     sampler: Sampler,
-    environment: AbstractEnvironment[Any],
+    environment: AbstractEnvironment,
     target: Normal,
     trajectories: LatentTrajectories,
     gradient: GradientKind = "fixed",
@@ -85,7 +85,7 @@ class Latents(Method):
     purposes: ClassVar[tuple[str, ...]] = ("policy", "log_z", "samples")
 
     def begin(
-        self, environment: AbstractEnvironment[Any], seed: Int[Array, ""]
+        self, environment: AbstractEnvironment, seed: Int[Array, ""]
     ) -> tuple[Sampler, Buffer | None]:
         """A random policy, and the `log Z` that is best for it."""
         dynamics, key = self.dynamics, self.key(seed, "policy")
@@ -102,7 +102,7 @@ class Latents(Method):
         return Sampler(policy, -jnp.mean(log_ratio(steps))), None
 
     def learn(
-        self, environment: AbstractEnvironment[Any], state: TrainState, key: PRNGKeyArray
+        self, environment: AbstractEnvironment, state: TrainState, key: PRNGKeyArray
     ) -> tuple[Gradient, Buffer | None]:
         """The gradient of the loss on a batch drawn by the exploring policy.
 

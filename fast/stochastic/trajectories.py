@@ -39,9 +39,7 @@ class LatentTrajectories(NamedTuple):
     normal: Float[Array, "batch times d"]
 
 
-def draw_noise(
-    key: PRNGKeyArray, environment: AbstractEnvironment[Any], batch: int, size: int
-) -> Noise:
+def draw_noise(key: PRNGKeyArray, environment: AbstractEnvironment, batch: int, size: int) -> Noise:
     """Random numbers for a batch of trajectories with latents in `R^size`.
 
     Args:
@@ -60,7 +58,7 @@ def draw_noise(
 
 def sample_latent_trajectories(
     policy: StochasticPolicy,
-    environment: AbstractEnvironment[Any],
+    environment: AbstractEnvironment,
     noise: Noise,
     exploration: Exploration = ON_POLICY,
 ) -> LatentTrajectories:
@@ -113,9 +111,7 @@ def sample_latent_trajectories(
 
 
 def trace(
-    policy: StochasticPolicy,
-    environment: AbstractEnvironment[Any],
-    trajectories: LatentTrajectories,
+    policy: StochasticPolicy, environment: AbstractEnvironment, trajectories: LatentTrajectories
 ) -> Float[Array, "batch times d"]:
     """The latents along given states as functions of the policy and the noise.
 
@@ -145,7 +141,7 @@ def trace(
 
 def evaluate(
     policy: StochasticPolicy,
-    environment: AbstractEnvironment[Any],
+    environment: AbstractEnvironment,
     target: Normal,
     trajectories: LatentTrajectories,
     latents: Float[Array, "batch times d"],
@@ -188,7 +184,7 @@ def evaluate(
 
 
 def rollout_latents(
-    policy: StochasticPolicy, environment: AbstractEnvironment[Any], key: PRNGKeyArray, batch: int
+    policy: StochasticPolicy, environment: AbstractEnvironment, key: PRNGKeyArray, batch: int
 ) -> tuple[Trajectories, Steps]:
     """Trajectories from `xi` and `p_F`, and their terms, with the reward of the state alone.
 
@@ -211,7 +207,7 @@ def rollout_latents(
 
 def log_choices(
     policy: StochasticPolicy,
-    environment: AbstractEnvironment[Any],
+    environment: AbstractEnvironment,
     trajectories: LatentTrajectories,
     latents: Float[Array, "batch times d"],
 ) -> Float[Array, " batch"]:
@@ -231,7 +227,7 @@ def log_choices(
 
 def _log_chosen(
     policy: StochasticPolicy,
-    environment: AbstractEnvironment[Any],
+    environment: AbstractEnvironment,
     base: Trajectories,
     seen: Array,
     before: Array,
@@ -242,7 +238,7 @@ def _log_chosen(
     return jnp.take_along_axis(log_choice, base.actions[..., None], -1)[..., 0]
 
 
-def _features(environment: AbstractEnvironment[Any], base: Trajectories) -> Array:
+def _features(environment: AbstractEnvironment, base: Trajectories) -> Array:
     features: Array = jax.vmap(jax.vmap(lambda s: features_of(environment, s)))(base.states)
     return features
 

@@ -52,7 +52,7 @@ class CustomTask(Task):
         """0: unknown before the enumeration."""
         return 0
 
-    def make_environment(self, problem: Any, max_states: int) -> "AbstractEnvironment[Any]":
+    def make_environment(self, problem: Any, max_states: int) -> "AbstractEnvironment":
         """The user's environment, or tables of the enumerated problem."""
         from fast.environments import TabularEnvironment, load_environment
 

@@ -58,7 +58,7 @@ class Task(ABC):
         """An upper bound on the number of states, without enumeration."""
 
     @abstractmethod
-    def make_environment(self, problem: Any, max_states: int) -> "AbstractEnvironment[Any]":
+    def make_environment(self, problem: Any, max_states: int) -> "AbstractEnvironment":
         """The result of `make_problem`, perhaps with fewer factors of its reward, as array code.
 
         At most so many states are put into tables.
@@ -109,7 +109,7 @@ class BuiltIn(Task):
         """Makes the problem, which checks its own parameters."""
         self.make_problem()
 
-    def make_environment(self, problem: Any, max_states: int) -> "AbstractEnvironment[Any]":
+    def make_environment(self, problem: Any, max_states: int) -> "AbstractEnvironment":
         """The environment written for problems of this kind."""
         from fast.environments import make_environment
 

@@ -32,7 +32,7 @@ MOST_WIDTH = 2**20
 
 def make_policy(
     config: TrainConfig,
-    environment: AbstractEnvironment[Any],
+    environment: AbstractEnvironment,
     width: int | None = None,
     *,
     key: PRNGKeyArray,

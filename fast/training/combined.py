@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -29,7 +28,7 @@ class FrozenSamplers(eqx.Module):
     """
 
     policies: tuple[Policy, ...] = ()
-    environments: tuple[AbstractEnvironment[Any], ...] = ()
+    environments: tuple[AbstractEnvironment, ...] = ()
     rewarded: bool = eqx.field(static=True, default=True)
 
 
@@ -40,9 +39,7 @@ class _CombinedLoss(TrajectoryLoss):
     loss: RatioLoss
     frozen: FrozenSamplers
 
-    def context(
-        self, environment: AbstractEnvironment[Any], trajectories: Trajectories
-    ) -> list[Steps]:
+    def context(self, environment: AbstractEnvironment, trajectories: Trajectories) -> list[Steps]:
         """The terms of each frozen sampler along base trajectories, through its own latent."""
         pairs = zip(self.frozen.policies, self.frozen.environments, strict=True)
         return [evaluate(policy, seen, trajectories) for policy, seen in pairs]

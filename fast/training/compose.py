@@ -240,9 +240,7 @@ class TrainConfig:
         covered = self.factors.covered if factors is None else factors
         return restrict(problem, self.factors.parts, covered)
 
-    def make_environment(
-        self, factors: Collection[int] | None = None
-    ) -> "AbstractEnvironment[Any]":
+    def make_environment(self, factors: Collection[int] | None = None) -> "AbstractEnvironment":
         """The problem as array code, with the reward of the same factors as `restricted`."""
         return self.task.make_environment(self.restricted(factors), self.run.max_states)
 

@@ -1,7 +1,7 @@
 """Methods of training: how a run begins, and the gradient of a step."""
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -117,13 +117,13 @@ class Method(ABC):
 
     @abstractmethod
     def begin(
-        self, environment: AbstractEnvironment[Any], seed: Int[Array, ""]
+        self, environment: AbstractEnvironment, seed: Int[Array, ""]
     ) -> tuple[Sampler, Buffer | None]:
         """The first parameters and the first buffer of a seed."""
 
     @abstractmethod
     def learn(
-        self, environment: AbstractEnvironment[Any], state: TrainState, key: PRNGKeyArray
+        self, environment: AbstractEnvironment, state: TrainState, key: PRNGKeyArray
     ) -> tuple[Gradient, Buffer | None]:
         """The gradient of a step, and the buffer after it.
 

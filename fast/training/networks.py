@@ -1,7 +1,6 @@
 """Gradients of losses (col:objectives) of policies with a deterministic latent, and replay."""
 
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -26,7 +25,7 @@ class Networks(Method):
     """Training of policies with a deterministic latent."""
 
     def begin(
-        self, environment: AbstractEnvironment[Any], seed: Int[Array, ""]
+        self, environment: AbstractEnvironment, seed: Int[Array, ""]
     ) -> tuple[Sampler, Buffer | None]:
         """The initial policy, random or frozen; a learned `log Z` is set by the first batch."""
         if self.config.factors.warm:
@@ -41,7 +40,7 @@ class Networks(Method):
         return Sampler(policy, log_z), buffer
 
     def learn(
-        self, environment: AbstractEnvironment[Any], state: TrainState, key: PRNGKeyArray
+        self, environment: AbstractEnvironment, state: TrainState, key: PRNGKeyArray
     ) -> tuple[Gradient, Buffer | None]:
         """The gradient of the loss on a batch, on one device or several."""
         draws = jax.random.uniform(key, (environment.horizon + 1, self.sampling.batch))
@@ -57,7 +56,7 @@ class Networks(Method):
 
     def draw_batch(
         self,
-        environment: AbstractEnvironment[Any],
+        environment: AbstractEnvironment,
         state: TrainState,
         draws: Float[Array, "rows batch"],
         axis: str | None = None,
@@ -95,7 +94,7 @@ class Networks(Method):
 
     def gradient_of_draws(
         self,
-        environment: AbstractEnvironment[Any],
+        environment: AbstractEnvironment,
         state: TrainState,
         draws: Float[Array, "rows batch"],
         *,

@@ -26,8 +26,7 @@ from fast.training.tables import by_row, rows_of_batch, with_rows
 
 # A gradient, and the buffer after it, from an environment, a state of training and draws.
 OfDraws = Callable[
-    [AbstractEnvironment[Any], TrainState, Float[Array, "rows batch"]],
-    tuple[Gradient, Buffer | None],
+    [AbstractEnvironment, TrainState, Float[Array, "rows batch"]], tuple[Gradient, Buffer | None]
 ]
 # The name of the axis of devices.
 AXIS = "batch"
@@ -42,7 +41,7 @@ class Batch(NamedTuple):
 
 def loss_and_gradient(
     loss: Loss,
-    environment: AbstractEnvironment[Any],
+    environment: AbstractEnvironment,
     sampler: Sampler,
     batch: Batch,
     key: PRNGKeyArray,
@@ -96,7 +95,7 @@ def loss_and_gradient(
 
 def _of_policy(
     loss: PolicyLoss,
-    environment: AbstractEnvironment[Any],
+    environment: AbstractEnvironment,
     sampler: Sampler,
     trajectories: Trajectories,
     axis: str | None,

@@ -14,7 +14,7 @@ Rows = Int[Array, " states"]
 
 
 def rows_of_batch(
-    policy: Any, environment: AbstractEnvironment[Any], trajectories: Trajectories
+    policy: Any, environment: AbstractEnvironment, trajectories: Trajectories
 ) -> Rows | None:
     """The rows of all states of a batch, with repetitions; None for a policy without tables.
 

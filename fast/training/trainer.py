@@ -64,7 +64,7 @@ class Trainer(NamedTuple):
 
 def make_trainer(
     config: TrainConfig,
-    environment: AbstractEnvironment[Any],
+    environment: AbstractEnvironment,
     frozen: FrozenSamplers = NO_SAMPLERS,
     platform: str | None = None,
 ) -> Trainer:
@@ -158,7 +158,7 @@ def _programs(config: TrainConfig, schedule: Schedule) -> tuple[Any, jax.stages.
         return method_class(config, mine, schedule, all_steps)
 
     def init(
-        environment: AbstractEnvironment[Any], frozen: FrozenSamplers, seeds: Int[Array, " seeds"]
+        environment: AbstractEnvironment, frozen: FrozenSamplers, seeds: Int[Array, " seeds"]
     ) -> TrainState:
         def of_seed(seed: Int[Array, ""], policies: tuple[Policy, ...]) -> TrainState:
             sampler, buffer = method_of(frozen, policies).begin(environment, seed)
@@ -169,7 +169,7 @@ def _programs(config: TrainConfig, schedule: Schedule) -> tuple[Any, jax.stages.
         return state
 
     def advance(
-        environment: AbstractEnvironment[Any],
+        environment: AbstractEnvironment,
         frozen: FrozenSamplers,
         seeds: Int[Array, " seeds"],
         state: TrainState,
@@ -233,7 +233,7 @@ def _run_once() -> dict[str, int] | None:
 def train_step(
     method: Method,
     optimizer: optax.GradientTransformationExtraArgs,
-    environment: AbstractEnvironment[Any],
+    environment: AbstractEnvironment,
     key: PRNGKeyArray,
     state: TrainState,
 ) -> tuple[TrainState, TrainInfo]:

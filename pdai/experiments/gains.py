@@ -100,11 +100,9 @@ def picture(every: Sequence[Results]) -> Figure:
     for axes, names, title in zip(figure.subplots(1, 2), tasks, SIDES, strict=True):
         for place, (thing, (colour, marker)) in enumerate(THINGS.items()):
             shift = (place - (len(THINGS) - 1) / 2) * 0.12
-            for task, gap, standing in (
-                (one.task, one.gap, one.standing)
-                for one in answers
-                if one.thing == thing and one.task in names
-            ):
+            for task, _, gap, standing in (one for one in answers if one.thing == thing):
+                if task not in names:
+                    continue
                 y = names.index(task) + shift
                 style: Any = {"color": colour, "lw": 1, "alpha": 1 if standing in DECIDED else 0.3}
                 axes.plot([gap.low, gap.high], [y, y], **style)

@@ -279,9 +279,7 @@ def family(every: Sequence[Results]) -> list[Comparison]:
         for pair in dict.fromkeys([*one.experiment.comparisons, *of_claims]):
             by_pair.setdefault(pair, []).append(one)
     tests = [row for pair, some in by_pair.items() for row in _once(some, pair)]
-    known = {
-        frozenset(f"{x}; {row}; {m}" for m in pair) for x, row, pair in (t.place for t in tests)
-    }
+    known = {frozenset(f"{one.place[0]}; {one.row}; {m}" for m in one.pair) for one in tests}
     of_gains = [
         both
         for pairs in pairs_of_gains()

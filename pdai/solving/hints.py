@@ -8,7 +8,7 @@ from typing import Any
 from fast.tasks import CustomTask, Task
 from reference.contract.errors import InputError
 from reference.contract.loading import OBJECT
-from reference.problems.enumeration import enumerate_dag
+from reference.looking.inspection import inspect_problem
 
 # Up to this many states are listed within seconds, and so many of a user's problem are counted,
 # which takes less than one.
@@ -35,7 +35,8 @@ def _why(task: Task) -> str | None:
         problem = task.make_problem()
         if problem is None:
             return None
-        return f"it has {len(enumerate_dag(problem, COUNTED).labels):,} states"
+        seen = inspect_problem(problem, COUNTED)
+        return f"it has {len(seen.dag.labels):,} states" + (seen.hint and f". But {seen.hint}")
     return f"it has at most {task.states():,} states" if task.states() <= SECONDS else None
 
 

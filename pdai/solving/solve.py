@@ -2,6 +2,7 @@
 
 import io
 import platform
+import sys
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from fractions import Fraction
@@ -19,6 +20,7 @@ from fast.runs.identity import imported_sources
 from fast.runs.records import save_law, seal_run, write_json
 from fast.tasks import CustomTask, Task, task_meant
 from pdai.certifying.target import Target, log_z_interval
+from pdai.solving.hints import COUNTED
 from pdai.solving.solved import DRAWN, MOST_COMPARED, TOLD, Recipe, Solved, draws_of
 from reference.certificates.recorded import check_drawn
 from reference.contract.errors import (
@@ -33,6 +35,7 @@ from reference.contract.files import memory_of_machine, read_file, replace_file,
 from reference.contract.text import at_most, count_text
 from reference.dag import PointedDAG
 from reference.fields.field import log_float
+from reference.looking.inspection import inspect_problem
 from reference.metrics import Estimate
 from reference.problems.base import MAX_NODES
 from reference.problems.closed_form import ClosedForm, Enclosure, stated_log_z
@@ -170,7 +173,11 @@ def _listed(
         )
     with slow(f"enumerating {task.short_name}"):
         dag = enumerate_dag(problem, max_states)
-        return dag, enumerate_rewards(problem, dag)
+        rewards = enumerate_rewards(problem, dag)
+    is_small = isinstance(task, CustomTask) and len(dag.labels) <= COUNTED
+    if is_small and (hint := inspect_problem(problem, COUNTED).hint):
+        print(f"hint: {hint}", file=sys.stderr, flush=True)
+    return dag, rewards
 
 
 def _by_flows(

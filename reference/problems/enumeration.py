@@ -354,7 +354,7 @@ def positive_reward(value: Any, terminal: object) -> Fraction:
         )
     if fraction == 0:
         raise InputError(
-            f"the reward of {shown(terminal)} is 0, where the balance losses need log R: leave it "
+            f"the reward of {shown(terminal)} is 0, and no balance condition has log 0: leave it "
             "out of all children, as no target state has probability 0; if a posterior has "
             "underflowed, give its logarithm as log_reward(terminal) instead of reward"
         )

@@ -69,6 +69,18 @@ SMALL = {
 MOST = Fraction(1, 10**12)
 
 
+class NoStop:
+    """Subsets of three letters, of which those without the last are never answers."""
+
+    initial = ""
+
+    def children(self, state: str) -> list[str]:
+        return [state + letter for letter in "abc" if letter > state[-1:]]
+
+    def reward(self, state: str) -> int:
+        return 1 + len(state)
+
+
 class Fork:
     """Six strings of very different rewards, one of which has two parents."""
 
@@ -529,6 +541,7 @@ def test_a_solved_run_stands_beside_a_trained_one(tmp_path: Path) -> None:
         ("grid", {"side": 2000}, None),
         ("custom", {"problem": FORK}, f"`pdai solve {FORK}` is exact within seconds, without"),
         ("custom", {"problem": name_of(lambda: Fork())}, "`pdai.solve` on this problem is exact"),
+        ("custom", {"problem": "tests.pdai.test_solve:NoStop"}, "But 4 of 8 states are never"),
         ("custom", {"problem": "tests.pdai.test_solve:Endless"}, None),
         ("custom", {"problem": "tests.pdai.test_solve:Cycle"}, None),
         ("sets", {"parts": 2, "factors": (0,)}, None),
@@ -540,6 +553,15 @@ def test_a_training_hints_at_the_exact_sampler(
     config = configure(task, **options)
     hint = exact_beside(config.task, config.factors.parts)
     assert hint is None if said is None else said in (hint or "")
+
+
+def test_a_missing_stop_is_told_when_a_problem_is_solved(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pdai.solve(NoStop, out=tmp_path / "run")
+    assert "hint: 4 of 8 states are never answers" in capsys.readouterr().err
+    pdai.solve(FORK, out=tmp_path / "control")
+    assert "hint" not in capsys.readouterr().err
 
 
 def test_a_folder_keeps_the_data_it_was_solved_for(tmp_path: Path) -> None:

@@ -462,7 +462,7 @@ def test_the_readme_shows_a_command_for_each_use() -> None:
 def test_the_second_line_to_copy_is_what_ci_runs() -> None:
     blocks = [block.strip() for block in README.split("```\n") if block.startswith(".venv/bin/")]
     install = '.venv/bin/pip install -c constraints.txt -e ".[dev]" && .venv/bin/pdai train six6'
-    assert blocks == [install, ".venv/bin/pytest -n 2"]
+    assert blocks == [f"{install}\n.venv/bin/pytest -n 2"]
     # The environment is made once.
     assert README.count("-m venv") == 1
     ci = (ROOT / ".ci" / "run").read_text()

@@ -126,15 +126,13 @@ SEEN_OTHERWISE: dict[str, tuple[Problem[Any], dict[str, Any]]] = {
     **{f"dags, {order} order, ahead": (DAGS[order], {"graph_code": "ahead"}) for order in DAGS},
 }
 
-OBSERVED: dict[str, tuple[Any, AbstractEnvironment[Any]]] = {
+OBSERVED: dict[str, tuple[Any, AbstractEnvironment]] = {
     name: (problem, make_environment(problem, **options))
     for name, (problem, options) in SEEN_OTHERWISE.items()
 }
 
 
-def seen_along(
-    problem: Problem[Any], environment: AbstractEnvironment[Any]
-) -> npt.NDArray[np.float64]:
+def seen_along(problem: Problem[Any], environment: AbstractEnvironment) -> npt.NDArray[np.float64]:
     """The observations along four random trajectories, in the last state until all have ended."""
     rng, trajectories = random.Random(0), []
     for _ in range(4):
@@ -151,7 +149,7 @@ class Instance(NamedTuple):
     """A problem, its environment, and both enumerated."""
 
     problem: Problem[Any]
-    environment: AbstractEnvironment[Any]
+    environment: AbstractEnvironment
     enumeration: Enumeration
 
     @property
@@ -171,7 +169,7 @@ class Instance(NamedTuple):
         return np.array([times[label] for label in self.ends])
 
 
-def environment_of(name: str) -> AbstractEnvironment[Any]:
+def environment_of(name: str) -> AbstractEnvironment:
     """The environment of the preset of that name."""
     problem = PRESETS[name]
     if name in TABLES and isinstance(problem, Grid):
@@ -190,7 +188,7 @@ def make_instance(name: str) -> Instance:
     return Instance(problem, environment, enumerate_environment(problem, environment))
 
 
-def random_policy(environment: AbstractEnvironment[Any], seed: int = 0, **options: Any) -> Policy:
+def random_policy(environment: AbstractEnvironment, seed: int = 0, **options: Any) -> Policy:
     """A policy with random weights and biases, far from uniform; options as in a configuration.
 
     The weights are NumPy's: an untrained policy is nearly uniform, without biases, and each of its

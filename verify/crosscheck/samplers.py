@@ -44,7 +44,7 @@ def _draw(policy: Policy, environment: Any, batch: int, epsilon: Any, seed: Any)
 
 def draw(
     policy: Policy,
-    environment: AbstractEnvironment[Any],
+    environment: AbstractEnvironment,
     batch: int,
     epsilon: float = 0.0,
     seed: int = 0,

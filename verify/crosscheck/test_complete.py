@@ -30,7 +30,7 @@ from verify.crosscheck.parts import (
 from verify.lib.ledger import FOLDER, marked_tests
 
 
-def environments() -> list[AbstractEnvironment[Any]]:
+def environments() -> list[AbstractEnvironment]:
     """Those that are compared, in every encoding that they have, and seen in every other way."""
     compared = [make_instance(name).environment for name in TABLES]
     compared += [environment for _, environment in OBSERVED.values()]

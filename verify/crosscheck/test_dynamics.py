@@ -119,7 +119,7 @@ GRAPH_NETWORKS: dict[str, Callable[..., AbstractDynamics[Any]]] = {
 
 # Where they see graphs: with nodes alike, or of several features; and DAGs.
 PAPER = EdgeAddition.paper()
-PLACES: dict[str, tuple[Problem[Any], AbstractEnvironment[Any]]] = {
+PLACES: dict[str, tuple[Problem[Any], AbstractEnvironment]] = {
     name: (problem, make_environment(problem))
     for name, problem in (
         ("graphs", PAPER),

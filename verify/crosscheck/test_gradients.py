@@ -193,7 +193,7 @@ def in_small_passes(given: Evaluation) -> Any:
         return in_passes(given)
 
 
-def check_blocks(environment: AbstractEnvironment[Any], active: Any) -> None:
+def check_blocks(environment: AbstractEnvironment, active: Any) -> None:
     """True if the blocks of rows are more than one, and of the sizes that matter."""
     later = np.asarray(active)[:, 1:]
     size = -(-later.size // 3) if environment.is_graded else later.size // 8
@@ -330,7 +330,7 @@ def test_all_evaluations_are_the_specification_and_its_pullback(name: str) -> No
 class Small(NamedTuple):
     """A sampler with a flow and a learned `p_B`, and a batch of its trajectories, in float64."""
 
-    environment: AbstractEnvironment[Any]
+    environment: AbstractEnvironment
     sampler: Sampler
     batch: Batch
     direction: Sampler

@@ -109,7 +109,7 @@ BATCH = 4
 class World(NamedTuple):
     """A small environment with a policy, trajectories, and random numbers."""
 
-    environment: AbstractEnvironment[Any]
+    environment: AbstractEnvironment
     policy: Policy
     draws: Any
     trajectories: Trajectories
@@ -334,7 +334,7 @@ ENVIRONMENTS = {type(environment_of(name)).__name__: name for name in PRESETS}
 def test_an_environment_is_compiled_once_for_all_its_states(name: str) -> None:
     environment, problem = environment_of(name), PRESETS[name]
 
-    def everything(environment: AbstractEnvironment[Any], state: Any, action: Any) -> Any:
+    def everything(environment: AbstractEnvironment, state: Any, action: Any) -> Any:
         following = environment.step(state, action)
         parent = environment.undo(state, action)
         return (

@@ -66,7 +66,7 @@ def test_numbers_are_encoded_as_the_formula_says(encoding: Encoding) -> None:
     assert encoded == pytest.approx(expected, abs=1e-6)
 
 
-def seen(environment: AbstractEnvironment[Any], problem: Any) -> dict[Any, Any]:
+def seen(environment: AbstractEnvironment, problem: Any) -> dict[Any, Any]:
     """The features of every state."""
     labels = enumerate_dag(problem).labels
     return {label: np.asarray(environment.observe(environment.encode(label))) for label in labels}

@@ -58,7 +58,7 @@ MEAN, VARIANCE, LOG_Z = 0.5, 2.25, 0.3
 class Instance(NamedTuple):
     """Lines, and what a network needs on it."""
 
-    environment: AbstractEnvironment[Any]
+    environment: AbstractEnvironment
     enumeration: Enumeration
     seen: Floats
 
@@ -154,7 +154,7 @@ def target_of(instance: Instance) -> tuple[Normal, GaussianTarget]:
 
 @eqx.filter_jit
 def _sample(
-    policy: StochasticPolicy, environment: AbstractEnvironment[Any], key: Any, batch: int, eps: Any
+    policy: StochasticPolicy, environment: AbstractEnvironment, key: Any, batch: int, eps: Any
 ) -> LatentTrajectories:
     noise = draw_noise(key, environment, batch, policy.start.means.shape[1])
     return sample_latent_trajectories(policy, environment, noise, Exploration(eps))
