@@ -97,8 +97,8 @@ class DynamicsOptions(ABC, Generic[Built]):
     method: ClassVar[Literal["networks", "latents"]] = "networks"
 
     parameters: int = 40_000
-    """Parameter budget; the hidden layers are made as wide as it allows, within 5 %. 0 for 40,000,
-    or those of hidden layers of 64, if that is more."""
+    """Parameter budget, but for a table of states; hidden layers are as wide as it allows, within
+    5 %. 0 for 40,000, or those of hidden layers of 64, if that is more."""
     hidden_layers: int = 0
     """Hidden layers of the head; 0 for three, and for one where it reads a latent alone."""
 

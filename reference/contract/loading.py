@@ -190,4 +190,4 @@ def _file_of(module: str) -> Path | None:
             if spec is None:
                 return None
             origin, places = spec.origin, spec.submodule_search_locations
-    return None if origin is None else Path(origin)
+    return Path(origin) if origin and origin != "<stdin>" else None

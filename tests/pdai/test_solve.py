@@ -564,6 +564,13 @@ def test_a_missing_stop_is_told_when_a_problem_is_solved(
     assert "hint" not in capsys.readouterr().err
 
 
+def test_a_problem_of_a_program_on_stdin_is_solved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "__file__", "<stdin>")
+    assert pdai.solve(Fork, out=tmp_path / "run").sample(3).states
+
+
 def test_a_folder_keeps_the_data_it_was_solved_for(tmp_path: Path) -> None:
     rows = [f"{'ab'[i % 2]},{'xy'[i // 2 % 2]},{'pq'[i // 3 % 2]}\n" for i in range(24)]
     data = tmp_path / "mine.csv"
