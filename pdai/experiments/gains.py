@@ -66,13 +66,9 @@ def gains(every: Sequence[Results]) -> list[Gain]:
                 mean, low, high = both.gap
                 answers.append(Gain(task, thing, Difference(-mean, -high, -low), both.standing))
         if "computed" in pairs:
-            minima = {
-                loss: ends[0][1] for loss, ends in prices[pairs["computed"]]["minima"].items()
-            }
-            for thing, loss in (("loss", "likelihood"), ("exploration", "uniform")):
-                gain = minima["on policy"] - minima[loss]
-                standing = Standing.BETTER if gain > 0 else Standing.WORSE
-                answers.append(Gain(task, thing, Difference(gain, gain, gain), standing))
+            minima = prices[pairs["computed"]]["minima"]
+            gain = minima["on policy"][0][1] - minima["likelihood"][0][1]
+            answers.append(Gain(task, "loss", Difference(gain, gain, gain), Standing.BETTER))
     return answers
 
 

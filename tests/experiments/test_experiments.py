@@ -383,6 +383,7 @@ ALLOWED = {
     "memory": {"reset"},
     "steps": {"steps", "evaluations", "spacing"},
     "loss": {"loss", "log_z_learning_rate", "penalty"},
+    "exploration": {"epsilon", "temperature"},
 }
 
 

@@ -20,6 +20,8 @@ from pdai.experiments.forgetting.minimisers import LOSSES
 from pdai.experiments.forgetting.minors import least_distance
 from pdai.experiments.forgetting.price import observation, settings
 from pdai.experiments.forgetting.price import price as priced
+from pdai.experiments.frames import Results
+from pdai.experiments.results import stored
 from reference import InputError, enumerate_dag, enumerate_rewards
 from reference.certificates.betting import Interval
 from reference.problems import SyntheticSequences
@@ -120,6 +122,7 @@ def test_the_page_on_losses_has_the_stored_numbers() -> None:
     page = " ".join(text.replace("\n>", "").split())
     lines = {line.row: line for line in price.lines()}
     hidden = {row: line for row, line in lines.items() if line.price.floor.high > 0}
+    losses = Results(define("study:losses"), stored(define("study:losses")))
 
     def at(row: str) -> list[float]:
         """What some policy attains, and the TV at the minimum of each loss."""
@@ -129,13 +132,21 @@ def test_the_page_on_losses_has_the_stored_numbers() -> None:
     for row in ("bits, last 4", "bits, last 2", "grid, blocks of 2", "grid, blocks of 4"):
         least, likeliest, on_policy, uniform = at(row)
         assert all(is_proved for _, is_proved in lines[row].price.minima.values())
-        cells = (least, likeliest, on_policy, mean(lines[row].trained[MARKOVIAN]), uniform)
+        cells = [least, likeliest, on_policy, mean(lines[row].trained[MARKOVIAN]), uniform]
+        cells.append(losses.values(row, "TB, uniform").mean())
         assert f"| {row} | {' | '.join(f'{tv:.4f}' for tv in cells)} |" in page
     least, likeliest, on_policy, uniform = at("grid, blocks of 2")
-    losses = f"{likeliest:.3f}, trajectory balance to {on_policy:.3f}, and to {uniform:.3f} with"
-    assert f"likelihood draws training to a total variation (TV) of {losses} uniform" in page
+    ends = f"{likeliest:.3f}, trajectory balance to {on_policy:.3f}, and to {uniform:.3f} with"
+    assert f"likelihood draws training to a total variation (TV) of {ends} uniform" in page
     assert f"Some policy with the same inputs has {least:.3f}." in page
-    assert f"from {on_policy:.3f} to {uniform:.3f}" in page
+    ends = [f"{end(losses.values('grid, blocks of 2', 'TB, uniform')):.2f}" for end in (min, max)]
+    assert f"from {on_policy:.3f} to {uniform:.3f}, and networks go there: trajectory" in page
+    assert f"balance to {' to '.join(ends)}." in page
+    of_bits = [row for row in losses.rows if row.startswith("bits")]
+    for exploration, loss in (("", "on policy"), (", uniform", "uniform")):
+        for row, name in product(of_bits, ("TB", "log variance")):
+            learned = losses.values(row, f"{name}{exploration}").mean()
+            assert abs(learned - lines[row].price.minima[loss][0].high) < 0.0014
     off, gains, moves = (dict[str, list[float]]() for _ in range(3))
     for row, line in hidden.items():
         _, likeliest, on_policy, uniform = at(row)
