@@ -137,7 +137,7 @@ GRAPHS: list[tuple[Any, dict[str, Any], str]] = [
     ({}, {}, "has 0: none"),
 ]
 NO_REWARDS = [
-    (0, "'x' is 0, where .*log R: leave it out .*log_reward"),
+    (0, "'x' is 0, and .*log 0: leave it out .*log_reward"),
     (Fraction(-1, 2), "'x' is -1/2.*negative"),
     (NAN, "'x' is nan.*finite"),
     (float("inf"), "'x' is inf.*finite"),
@@ -285,7 +285,7 @@ NO_PROBLEMS: list[Row] = [
     (lambda: Preference.random(5, 8, 100), "m d = 800"),
     (lambda: WALK(2, 3, 2), "3 steps do not reach 4 of the 25 cells.* at least 4"),
     *((lambda t=t: WALK(2, t, 3), missed(t)) for t in range(1, 6)),
-    (lambda: WALK(1, 8, 8, "sharp-rings"), r"\(1, 1, .* is 0, where"),
+    (lambda: WALK(1, 8, 8, "sharp-rings"), r"\(1, 1, .* is 0, and"),
     (lambda: Ising((ONE,), ()), "1 fields and 0 directions"),
     (lambda: Ising((), ()), "at least one spin"),
     (lambda: Ising((800 * ONE,), (ZERO,)), "log R can reach 800"),
