@@ -1,8 +1,7 @@
 """Errors caused by a user's input, and the one way to check arguments.
 
-`checked` holds the arguments of a function to their annotations, and `check_fields` the fields of a
-dataclass; both by `check_value`. What an annotation cannot say has a check of its own. Each raises
-`InputError` before anything is computed.
+`checked` holds arguments to their annotations, and `check_fields` the fields of a dataclass, both by
+`check_value`; other rules have checks of their own. Each raises `InputError` before any work.
 """
 
 import dataclasses
