@@ -1,6 +1,6 @@
 """Errors caused by a user's input, and the one way to check arguments.
 
-`checked` holds arguments to their annotations, and `check_fields` the fields of a dataclass, both by
+`checked` holds arguments to their annotations, and `check_fields` the fields of a dataclass, by
 `check_value`; other rules have checks of their own. Each raises `InputError` before any work.
 """
 
