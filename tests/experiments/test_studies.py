@@ -22,6 +22,7 @@ from pdai.experiments.forgetting.price import observation, settings
 from pdai.experiments.forgetting.price import price as priced
 from pdai.experiments.frames import Results
 from pdai.experiments.results import stored
+from pdai.experiments.verdicts import Comparison
 from reference import InputError, enumerate_dag, enumerate_rewards
 from reference.certificates.betting import Interval
 from reference.problems import SyntheticSequences
@@ -142,6 +143,9 @@ def test_the_page_on_losses_has_the_stored_numbers() -> None:
     ends = [f"{end(losses.values('grid, blocks of 2', 'TB, uniform')):.2f}" for end in (min, max)]
     assert f"from {on_policy:.3f} to {uniform:.3f}, and networks go there: trajectory" in page
     assert f"balance to {' to '.join(ends)}." in page
+    costs = [Comparison(losses, row, ("TB", "TB, uniform")).gap for row in ("SIX6", "sparse grid")]
+    of_six6, of_grid = (gap.mean for gap in costs if gap)
+    assert f"it costs {of_six6:.3f} on SIX6, and {of_grid:.2f} on the sparse grid" in page
     of_bits = [row for row in losses.rows if row.startswith("bits")]
     for exploration, loss in (("", "on policy"), (", uniform", "uniform")):
         for row, name in product(of_bits, ("TB", "log variance")):
