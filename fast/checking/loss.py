@@ -147,6 +147,8 @@ class LossReport:
             **example,
             "learns the right law": f"yes, on the {counted(self.instances, 'graph')} tried"
             if self.learns_the_target
+            else "yes, with another log Z"
+            if self.log_z_error > SPURIOUS and len(self.faults) == 1
             else "no"
             if self.is_judged or len(self.faults) > 1
             else "not known",

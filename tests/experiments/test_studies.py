@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+import numpy as np
 import pytest
 
 from fast.checking.environment import check_environment
@@ -145,7 +146,11 @@ def test_the_page_on_losses_has_the_stored_numbers() -> None:
     assert f"balance to {' to '.join(ends)}." in page
     costs = [Comparison(losses, row, ("TB", "TB, uniform")).gap for row in ("SIX6", "sparse grid")]
     of_six6, of_grid = (gap.mean for gap in costs if gap)
-    assert f"it costs {of_six6:.3f} on SIX6, and {of_grid:.2f} on the sparse grid" in page
+    assert f"cost {of_six6:.3f} on SIX6, and {of_grid:.2f} on the sparse grid" in page
+    pairs = [losses.values(row, name).mean() for row in losses.rows if row not in hidden
+             for name in ("TB", "log variance")]  # fmt: skip
+    assert "the two losses end within 0.002 of each other" in page
+    assert 0.0014 < max(abs(np.diff(np.reshape(pairs, (5, 2))))) < 0.002
     of_bits = [row for row in losses.rows if row.startswith("bits")]
     for exploration, loss in (("", "on policy"), (", uniform", "uniform")):
         for row, name in product(of_bits, ("TB", "log variance")):

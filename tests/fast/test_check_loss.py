@@ -145,6 +145,7 @@ def test_control_a_log_z_of_the_wrong_sign_is_named() -> None:
     assert report.verdict == (
         "Sign learns the right law, but its log Z is off by 2.2 nats, and training will not settle"
     )
+    assert report.rows()["learns the right law"] == "yes, with another log Z"
     assert check(LOSSES["tb"](), instances=(triangle,)).log_z_error < 1e-9
 
 
