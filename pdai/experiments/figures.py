@@ -26,7 +26,7 @@ MARKERS, LINES = "osD^vPXh*", ("-", "--", ":", "-.")
 GREY: dict[str, Any] = {"color": TARGET, "lw": 1.2}
 UNTRAINED, EXACT = ":", "--"
 # The colours of computed bounds: the first is for Markovian policies, if any.
-BOUNDS = ("#0072B2", "#222222", "#CC79A7", "#E69F00")
+BOUNDS = ("#0072B2", "#222222", "#CC79A7", "#E69F00", "#882255")
 # Ends of an interval that are closer than by this factor are one line.
 WIDER = 1.01
 PER_LINE = 3

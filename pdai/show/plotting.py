@@ -74,6 +74,8 @@ LOOKS: dict[str, Look] = {
     "GRU+ reset": Look("#66C2A5", "--", "^", is_filled=False),
     # A Markovian network fitted to GRU+.
     "GRU+ projected": Look("#56B4E9", "--", "D"),
+    "TB": KINDS["markov"],
+    "log variance": Look("#009E73", marker="s"),
     "GNN": Look("#56B4E9", marker="h"),
     # Its path feature is a function of the state.
     "temporal GCN, constant gate": Look("#CC6677", "--", "s"),
