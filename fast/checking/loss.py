@@ -97,9 +97,9 @@ class LossReport:
             f"as on {self.stops}": bool(self.stuck),
             "is trained by a WRONG gradient": not self.is_unbiased,
             "is not at a minimum where the law is right": not self.is_balanced,
-            "learns the right law, but its log Z is off by "
-            f"{self.log_z_error:.3g} nats, and training will not settle": self.log_z_error
-            > SPURIOUS,
+            f"learns a log Z off by {self.log_z_error:.3g} nats: training will not settle": (
+                self.log_z_error > SPURIOUS
+            ),
             f"cannot be judged: {self.reached:,} {of} ended {self.bottom} (is it flat near its "
             "minimum?)": not self.is_judged,
         }
