@@ -25,7 +25,6 @@ Options = TypeVar("Options")
 # Packages of the extras, by the names that are imported.
 EXTRAS = {
     **dict.fromkeys(("jax", "jaxlib", "equinox", "optax", "jaxtyping", "matplotlib"), "train"),
-    "typing_extensions": "train",
     **dict.fromkeys(("sympy", "pytest", "hypothesis"), "verify"),
 }
 

@@ -419,4 +419,4 @@ def test_the_extra_brings_what_is_named() -> None:
     assert named | {"jaxlib": "train"} == {"pdai": "verify", **EXTRAS}
     assert "pdai[verify,docs,experiments]" in extras["dev"]
     judge = {re.split(r"\W", line)[0] for line in project["dependencies"]}
-    assert judge == {"numpy", "scipy", "python", "lazy", "tyro", "rich"}
+    assert judge == {"numpy", "scipy", "python", "lazy", "tyro", "rich", "typing_extensions"}
