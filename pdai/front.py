@@ -12,7 +12,7 @@ from fast.training.compose import TrainConfig, configure
 from pdai.programs import kept_programs
 from pdai.run import Run
 from pdai.show.progress import QUIET, UNDRAWN
-from pdai.solving.hints import hint_at_exact
+from pdai.solving.hints import exact_beside, show_hint
 from reference.contract.errors import checked
 from reference.contract.loading import name_of
 from reference.dag import PointedDAG
@@ -62,7 +62,7 @@ def train(
         config = config.changed(out=free_folder(config.folder()))
     if not is_quiet:
         announce(config.task)
-        hint_at_exact(config.task, config.factors.parts)
+        show_hint(exact_beside(config.task, config.factors.parts))
     with kept_programs(quiet=is_quiet):
         if not report:
             return Run(train_alone(config, display))

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from itertools import chain, count
 from pathlib import Path
 
+from fast.runs.records import is_solved
 from reference.contract.errors import InputError
 from reference.contract.files import kind_of, partial_of, refusal, sync_folder
 
@@ -34,9 +35,8 @@ def check_free(folder: Path, command: str = "") -> None:
     `command` is that of `pdai` which continues such a folder with `--resume`, if any.
     """
     if kind_of(folder):
-        named = shlex.quote(str(folder))
-        can_go_on = command and not kind_of(folder / "policy.npz")
-        go_on = f"continue it with `pdai {command} --resume {named}`, or " if can_go_on else ""
+        resumed = f"continue it with `pdai {command} --resume {shlex.quote(str(folder))}`, or "
+        go_on = resumed if command and not is_solved(folder) else ""
         raise InputError(
             f"the folder {str(folder)!r} exists, and nothing is overwritten: {go_on}choose another "
             "with --out"

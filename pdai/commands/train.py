@@ -177,7 +177,7 @@ def _train(
     from pdai.goal import go_on, is_goal, train_until
     from pdai.run import Run
     from pdai.show.progress import DISPLAY
-    from pdai.solving.hints import hint_at_exact
+    from pdai.solving.hints import exact_beside, show_hint
 
     if folder is not None and is_goal(folder):
         return _show_goal(go_on(folder, DISPLAY))
@@ -201,7 +201,7 @@ def _train(
     if folder is not None:
         return _show(*resume(folder, display=DISPLAY, accept_changed=accept_changed))
     announce(config.task)
-    hint_at_exact(config.task, config.factors.parts)
+    show_hint(exact_beside(config.task, config.factors.parts))
     if config.run.tv:
         return _show_goal(train_until(config, DISPLAY))
     return _show(*train(config, display=DISPLAY))

@@ -1,7 +1,8 @@
-"""The hint before a training at the exact sampler."""
+"""Hints at the exact sampler, and at what seems forgotten in a problem."""
 
 import shlex
 import sys
+from contextlib import suppress
 from dataclasses import fields
 from typing import Any
 
@@ -22,28 +23,23 @@ def exact_beside(task: Task, parts: int = 1) -> str | None:
     States of a task are bounded by its options; those of a user's problem are listed, up to ten
     thousand.
     """
-    try:
-        why = None if parts > 1 else _why(task)
-    except InputError:
-        # Too large, or wrong, which a training will say.
+    if parts > 1:
         return None
-    return why and f"{_command(task)} is exact within seconds, without training: {why}"
+    why = ""
+    # What is too large, or wrong, a training will say.
+    with suppress(InputError):
+        if not isinstance(task, CustomTask):
+            why = f"it has at most {task.states():,} states" if task.states() <= SECONDS else ""
+        elif (problem := task.make_problem()) is not None:
+            seen = inspect_problem(problem, COUNTED)
+            why = f"it has {len(seen.dag.labels):,} states" + (seen.hint and f". But {seen.hint}")
+    return f"{_command(task)} is exact within seconds, without training: {why}" if why else None
 
 
-def _why(task: Task) -> str | None:
-    if isinstance(task, CustomTask):
-        problem = task.make_problem()
-        if problem is None:
-            return None
-        seen = inspect_problem(problem, COUNTED)
-        return f"it has {len(seen.dag.labels):,} states" + (seen.hint and f". But {seen.hint}")
-    return f"it has at most {task.states():,} states" if task.states() <= SECONDS else None
-
-
-def hint_at_exact(task: Task, parts: int) -> None:
-    """Prints `exact_beside` to stderr."""
-    if (beside := exact_beside(task, parts)) is not None:
-        print(f"hint: {beside}", file=sys.stderr, flush=True)
+def show_hint(hint: str | None) -> None:
+    """Prints a hint, if there is one, to stderr."""
+    if hint:
+        print(f"hint: {hint}", file=sys.stderr, flush=True)
 
 
 def _command(task: Task) -> str:

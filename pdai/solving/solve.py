@@ -2,8 +2,8 @@
 
 import io
 import platform
-import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import fields, replace
 from fractions import Fraction
 from importlib.metadata import version
@@ -20,7 +20,7 @@ from fast.runs.identity import imported_sources
 from fast.runs.records import save_law, seal_run, write_json
 from fast.tasks import CustomTask, Task, task_meant
 from pdai.certifying.target import Target, log_z_interval
-from pdai.solving.hints import COUNTED
+from pdai.solving.hints import COUNTED, show_hint
 from pdai.solving.solved import DRAWN, MOST_COMPARED, TOLD, Recipe, Solved, draws_of
 from reference.certificates.recorded import check_drawn
 from reference.contract.errors import (
@@ -172,12 +172,13 @@ def _listed(
             f"{states * BYTES_PER_STATE // 2**30} GiB, more than half of this machine's memory"
         )
     with slow(f"enumerating {task.short_name}"):
+        if isinstance(task, CustomTask):
+            with suppress(TooLargeError):
+                seen = inspect_problem(problem, min(COUNTED, max_states))
+                show_hint(seen.hint)
+                return seen.dag, seen.rewards
         dag = enumerate_dag(problem, max_states)
-        rewards = enumerate_rewards(problem, dag)
-    is_small = isinstance(task, CustomTask) and len(dag.labels) <= COUNTED
-    if is_small and (hint := inspect_problem(problem, COUNTED).hint):
-        print(f"hint: {hint}", file=sys.stderr, flush=True)
-    return dag, rewards
+        return dag, enumerate_rewards(problem, dag)
 
 
 def _by_flows(
