@@ -27,7 +27,7 @@ STRONGEST = "SRWM+"
 LEAST, LIKELIEST = "least TV without memory", "maximum likelihood without memory"
 LEAST_LOSS = "least loss without memory"
 # The columns of the overview: the paper's own comparison, and two others against the same baseline.
-AS_PRINTED, FORMS = "the paper's pair", (STRONGEST, BEST)
+PAPERS_PAIR, FORMS = "the paper's pair", (STRONGEST, BEST)
 SEEDS = (0, 1, 2, 3, 4)
 QUICK_STEPS = 200
 
@@ -197,7 +197,7 @@ class Experiment:
     def forms(self) -> dict[str, Pair]:
         """The pairs of the overview, by its columns; all have the first of the compared columns."""
         first, second = self.compared
-        pairs = {STRONGEST if self.best_form else AS_PRINTED: self.compared}
+        pairs = {STRONGEST if self.best_form else PAPERS_PAIR: self.compared}
         for name in FORMS:
             if name in self.models and name not in (first, second):
                 pairs.setdefault(name, (first, name))

@@ -24,8 +24,11 @@ _COMBINED, _PRODUCT = "combined", "on the product"
 _CHAINS = {"edges": "structure MCMC", "orders": "order MCMC"}
 # The names of stored floors in tables, and those of the losses whose minima are shown beside them.
 _BOUNDS = {LEAST: "floor", "least TV with memory": "with_memory"}
-_MINIMA = {LIKELIEST: "likelihood", LEAST_LOSS: "on policy"}
-_MINIMA["least loss, uniform exploration"] = "uniform"
+_MINIMA = {
+    LIKELIEST: "likelihood",
+    LEAST_LOSS: "on policy",
+    "least loss, uniform exploration": "uniform",
+}
 # Bounds are shown with four digits everywhere, rounded outwards.
 SHOWN_DIGITS = 4
 

@@ -164,7 +164,7 @@ def _against_the_baseline(every: Sequence[Results], name: str) -> list[list[str]
     ]
     return [
         [f"as printed{row.row.removeprefix(start)}", "-", _ours(row.results, row.row)[0], "-", "-",
-         row.outcome.value if row.gap else "not yet trained", "-"]
+         row.outcome.value if row.gap else row.results.experiment.missing, "-"]
         for row, start in rows
     ]  # fmt: skip
 
@@ -194,7 +194,7 @@ def as_printed(every: Sequence[Results]) -> str:
 
 def corrections(every: Sequence[Results]) -> str:
     """A line for each table: its comparisons, and those decided before and after corrections."""
-    tests = family(every)
+    tests = family(tuple(every))
     some = [tests, [row for row in tests if row.standing in DECIDED]]
     some += [kept(tests, rule) for rule in (by_benjamini_hochberg, by_holm)]
     counts = [Counter(row.place[0] for row in rows) for rows in some]

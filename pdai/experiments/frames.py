@@ -23,7 +23,7 @@ _FIELDS = ["run", "config", "row", "model", "seed", "kind"]
 _NUMBERS = ["seconds", "bound", "tv", "fcs", "learned", "uniform", "exact"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Results:
     """An experiment and its runs. A number is NaN where it is unknown, or where nothing was run."""
 

@@ -5,7 +5,8 @@ JAX.
 """
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from matplotlib.figure import Figure
@@ -31,7 +32,7 @@ THINGS = {
 LINEAR = 0.001
 LABEL = "gains"
 AXIS = "gain: TV (0 to 1) without the thing, less TV with it"
-AS_PRINTED = ", as printed"
+SUFFIX = ", as printed"
 SIDES = ("At a rate of 0.01 with biases, unless named", "As printed: no biases, a rate of 0.001")
 LEGEND = (
     "Right of 0: nearer to the target. Line: 95 %. Pale: does not count. "
@@ -56,26 +57,28 @@ class Gain(NamedTuple):
 
 
 def gains(every: Sequence[Results]) -> list[Gain]:
-    """All gains, in the order of their definition."""
-    prices = parsed_json(read_file(PRICES))
+    """All gains, in the order of their definition, and those by likelihood, which are computed."""
     answers = []
-    for pairs in pairs_of_gains():
-        task = pairs["task"]
-        for thing, both in trained(pairs, every):
-            if both.gap and both.standing:
-                mean, low, high = both.gap
-                answers.append(Gain(task, thing, Difference(-mean, -high, -low), both.standing))
-        if "computed" in pairs:
-            minima = prices[pairs["computed"]]["minima"]
-            gain = minima["on policy"][0][1] - minima["likelihood"][0][1]
-            answers.append(Gain(task, "loss", Difference(gain, gain, gain), Standing.BETTER))
+    for pairs, thing, both in trained(tuple(every)):
+        if both.gap and both.standing:
+            mean, low, high = both.gap
+            gap = Difference(-mean, -high, -low)
+            answers.append(Gain(pairs["task"], thing, gap, both.standing))
+    prices = parsed_json(read_file(PRICES))
+    for pairs in (pairs for pairs in pairs_of_gains() if "computed" in pairs):
+        minima = prices[pairs["computed"]]["minima"]
+        gain = minima["on policy"][0][1] - minima["likelihood"][0][1]
+        answers.append(Gain(pairs["task"], "loss", Difference(gain, gain, gain), Standing.BETTER))
     return answers
 
 
-def trained(pairs: Mapping[str, Any], every: Sequence[Results]) -> Iterator[tuple[str, Comparison]]:
-    """The things of a task, each with the comparison of its two cells."""
+@lru_cache(maxsize=1)
+def trained(every: tuple[Results, ...]) -> list[tuple[dict[str, Any], str, Comparison]]:
+    """The pairs of each task, the thing in which two cells differ, and their comparison."""
     by_label = {results.experiment.label: results for results in every}
-    for thing in (thing for thing in THINGS if thing in pairs):
+    answers = []
+    named = [(pairs, thing) for pairs in pairs_of_gains() for thing in THINGS if thing in pairs]
+    for pairs, thing in named:
         row, runs = f"{pairs['task']}, {thing}", []
         for model, place in zip(BOTH, pairs[thing], strict=True):
             label, before, column = place.split("; ")
@@ -83,32 +86,31 @@ def trained(pairs: Mapping[str, Any], every: Sequence[Results]) -> Iterator[tupl
             runs += [dataclasses.replace(run, row=row, model=model) for run in stored]
         cells = tuple(Cell(row, model, None) for model in BOTH)
         experiment = Experiment(LABEL, "", "", "tv", cells, compared=BOTH)
-        yield thing, Comparison(Results(experiment, runs), row, BOTH)
+        answers.append((pairs, thing, Comparison(Results(experiment, runs), row, BOTH)))
+    return answers
 
 
 def picture(every: Sequence[Results]) -> Figure:
     """The gains of each task with their intervals; pale where they do not count."""
     answers = gains(every)
-    tasks: list[list[str]] = [[], []]
-    for task in dict.fromkeys(gain.task for gain in answers):
-        tasks[AS_PRINTED in task].append(task)
-    figure = Figure(figsize=(15, 0.36 * max(map(len, tasks)) + 1.6), layout="constrained")
-    for axes, names, title in zip(figure.subplots(1, 2), tasks, SIDES, strict=True):
-        for place, (thing, (colour, marker)) in enumerate(THINGS.items()):
-            shift = (place - (len(THINGS) - 1) / 2) * 0.12
-            for task, _, gap, standing in (one for one in answers if one.thing == thing):
-                if task not in names:
-                    continue
-                y = names.index(task) + shift
-                style: Any = {"color": colour, "lw": 1, "alpha": 1 if standing in DECIDED else 0.3}
-                axes.plot([gap.low, gap.high], [y, y], **style)
-                axes.plot(gap.mean, y, marker, ms=5, mew=0, **style)
+    tasks = dict.fromkeys(gain.task for gain in answers)
+    sides = [[task for task in tasks if is_printed == (SUFFIX in task)] for is_printed in (0, 1)]
+    figure = Figure(figsize=(15, 0.36 * max(map(len, sides)) + 1.6), layout="constrained")
+    places: dict[str, tuple[Any, int]] = {}
+    for axes, names, title in zip(figure.subplots(1, 2), sides, SIDES, strict=True):
+        places |= {task: (axes, y) for y, task in enumerate(names)}
         for line in range(1, len(names)):
             axes.axhline(line - 0.5, color="0.9", lw=0.8)
         axes.axvline(0, color="k", lw=1)
         axes.set_xscale("symlog", linthresh=LINEAR)
-        axes.set_yticks(range(len(names)), [name.removesuffix(AS_PRINTED) for name in names])
+        axes.set_yticks(range(len(names)), [name.removesuffix(SUFFIX) for name in names])
         axes.set(ylim=(len(names) - 0.5, -0.5), xlabel=AXIS, title=title)
+    shifts = {thing: (k - (len(THINGS) - 1) / 2) * 0.12 for k, thing in enumerate(THINGS)}
+    for task, thing, gap, standing in answers:
+        (axes, y), (colour, marker) = places[task], THINGS[thing]
+        style: Any = {"color": colour, "lw": 1, "alpha": 1 if standing in DECIDED else 0.3}
+        axes.plot([gap.low, gap.high], [y + shifts[thing]] * 2, **style)
+        axes.plot(gap.mean, y + shifts[thing], marker, ms=5, mew=0, **style)
     marks = [
         Line2D([], [], color=colour, marker=marker, ls="", label=thing)
         for thing, (colour, marker) in THINGS.items()

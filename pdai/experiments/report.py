@@ -60,12 +60,8 @@ def section(results: Results) -> str:
     )
 
 
-def report(experiments: Sequence[Experiment], folder: Path = RESULTS) -> dict[str, str]:
-    """The whole report from the stored results: its first page, the details, and the questions.
-
-    Raises InputError in an installed wheel, which has no results.
-    """
-    every = [Results(experiment, stored(experiment, folder)) for experiment in experiments]
+def report(every: Sequence[Results]) -> dict[str, str]:
+    """The whole report from the stored results: its first page, the details, and the questions."""
     front = _joined(
         _text("front"),
         _text("rule"),
@@ -125,12 +121,15 @@ def _with_finding(results: Results) -> str:
 
 
 def write_report(experiments: Sequence[Experiment]) -> list[Path]:
-    """Writes the pages of the report and its figures next to the results, in a checkout."""
+    """Writes the pages of the report and its figures next to the results.
+
+    Raises InputError in an installed wheel, which has no results.
+    """
     every = [Results(experiment, stored(experiment)) for experiment in experiments]
     for results in every:
         draw(results, [RESULTS / f"{results.experiment.slug}.png"])
     save_figure(picture(every), RESULTS / "gains.png", dpi=110)
-    pages = {FOLDER / name: text for name, text in report(experiments).items()}
+    pages = {FOLDER / name: text for name, text in report(every).items()}
     for path, text in pages.items():
         replace_file(path, text.encode())
     return list(pages)

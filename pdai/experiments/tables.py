@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import product
 from math import isnan
 from statistics import geometric_mean, median
@@ -12,17 +12,16 @@ import pandas as pd
 from scipy import stats
 
 from pdai.experiments.base import (
-    AS_PRINTED,
     BEST,
     FORMS,
     MARKOVIAN,
+    PAPERS_PAIR,
     PRINTED,
     RESET,
     STRONGEST,
     Experiment,
     Pair,
 )
-from pdai.experiments.definitions import pairs_of_gains
 from pdai.experiments.frames import Results, unshared
 from pdai.experiments.gains import trained
 from pdai.experiments.trainings import total_steps
@@ -131,7 +130,7 @@ def overview(every: Sequence[Results]) -> str:
     """A line for each claim, with a word and a ratio for each form."""
     body = []
     for results in (one for one in every if one.experiment.claim):
-        experiment, cells = results.experiment, dict.fromkeys((AS_PRINTED, *FORMS), "-")
+        experiment, cells = results.experiment, dict.fromkeys((PAPERS_PAIR, *FORMS), "-")
         for column, pair in experiment.forms.items():
             rows = compared(results, pair)
             size = _middle([row.size for row in rows if row.has_size()], results)
@@ -143,7 +142,7 @@ def overview(every: Sequence[Results]) -> str:
         count = str(len(experiment.rows))
         link = f"[{experiment.label}](details.md#{anchor(experiment)})"
         body.append([link, first, *cells.values(), papers or "-", count])
-    return markdown(["", "against", AS_PRINTED, *FORMS, "in the paper", "rows"], body)
+    return markdown(["", "against", PAPERS_PAIR, *FORMS, "in the paper", "rows"], body)
 
 
 def _middle(sizes: Sequence[float], results: Results) -> str:
@@ -208,7 +207,7 @@ def all_rows(every: Sequence[Results]) -> str:
 
 def tallied(families: Families, every: Sequence[Results]) -> str:
     """Rows of each pair by standing; what corrections for the whole report leave; and ratios."""
-    tests = family(every)
+    tests = family(tuple(every))
     corrected = [kept(tests, rule) for rule in (by_benjamini_hochberg, by_holm)]
     counted, measured = [], []
     for pair, rows in families.items():
@@ -271,7 +270,8 @@ def by_benjamini_hochberg(chances: Sequence[float]) -> list[float]:
     return list(stats.false_discovery_control(chances)) if chances else []
 
 
-def family(every: Sequence[Results]) -> list[Comparison]:
+@lru_cache(maxsize=1)
+def family(every: tuple[Results, ...]) -> list[Comparison]:
     """All comparisons in TV or FCS that the tables of the report show, gains too: one family."""
     by_pair: dict[Pair, list[Results]] = {}
     for one in every:
@@ -279,12 +279,11 @@ def family(every: Sequence[Results]) -> list[Comparison]:
         for pair in dict.fromkeys([*one.experiment.comparisons, *of_claims]):
             by_pair.setdefault(pair, []).append(one)
     tests = [row for pair, some in by_pair.items() for row in _once(some, pair)]
-    known = {frozenset(f"{one.place[0]}; {one.row}; {m}" for m in one.pair) for one in tests}
+    in_tables = {frozenset(f"{one.place[0]}; {one.row}; {m}" for m in one.pair) for one in tests}
     of_gains = [
         both
-        for pairs in pairs_of_gains()
-        for thing, both in trained(pairs, every)
-        if both.standing and frozenset(pairs[thing]) not in known
+        for pairs, thing, both in trained(every)
+        if both.standing and frozenset(pairs[thing]) not in in_tables
     ]
     return tests + of_gains
 

@@ -17,7 +17,7 @@ import pytest
 import scipy.stats
 
 from pdai.experiments import EXPERIMENTS, Experiment
-from pdai.experiments.base import AS_PRINTED, FORMS, MEASURES, Cell, Quoted
+from pdai.experiments.base import FORMS, MEASURES, PAPERS_PAIR, Cell, Quoted
 from pdai.experiments.definitions import FOLDER
 from pdai.experiments.frames import Results
 from pdai.experiments.results import Run
@@ -321,7 +321,7 @@ def overview(label: str) -> list[str]:
 @pytest.mark.parametrize("label", JUDGED)
 def test_the_first_page_has_the_verdicts_of_all_rows_together(label: str) -> None:
     experiment, verdicts = EXPERIMENTS[label], printed(label)
-    expected = dict.fromkeys((AS_PRINTED, *FORMS), "-")
+    expected = dict.fromkeys((PAPERS_PAIR, *FORMS), "-")
     for column, pair in experiment.forms.items():
         words = [
             word for (name, _), word in verdicts.items() if name == f"{pair[1]} against {pair[0]}"
@@ -453,7 +453,7 @@ def test_control_what_is_shared_or_claims_nothing_is_not_counted_again() -> None
     every = [first, claimed("study:a", values, claim="")]
     assert all_rows(every) == once
     # Corrections are for it too.
-    assert [row.place[0] for row in family(every)] == ["tab:a", "study:a"]
+    assert [row.place[0] for row in family(tuple(every))] == ["tab:a", "study:a"]
     assert all_rows([first, claimed("tab:b", values)]) != once
 
 

@@ -297,7 +297,7 @@ def test_the_controls_at_the_papers_rate_disagree() -> None:
     assert f"on sets of 24, by {block:.4f}" in OF_MEMORY
     assert f"without a latent gains {around:.4f}, the block reset {reset:.4f}" in OF_MEMORY
     every = [Results(experiment, stored(experiment)) for experiment in EXPERIMENTS.values()]
-    left = tables.kept(tables.family(every), tables.by_holm)
+    left = tables.kept(tables.family(tuple(every)), tables.by_holm)
     assert [one.row for one in left if one.place[0] == study.label] == ["SIX6"]
     assert "no difference there survives Holm's correction" in OF_MEMORY
 
