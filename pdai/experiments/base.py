@@ -77,8 +77,9 @@ class Cell:
     Attributes:
         row: the instance, as the paper's table names it.
         model: the column.
-        config: the training; its seed is replaced. None if it needs a missing file: then stored
-            runs are shown, and none is trained. For a plan, the combined sampler is shown.
+        config: the training; its seed is replaced. None if it needs a missing file, or is none of
+            ours: then stored runs are shown, and none is trained. For a plan, the combined sampler
+            is shown.
         paper: the paper's number, if it prints one.
         probe: a further measurement in training.
     """

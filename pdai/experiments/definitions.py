@@ -12,16 +12,14 @@ from typing import Any
 from fast.training.compose import TrainConfig, configure
 from pdai.distributed.plan import DIRECT, KINDS
 from pdai.experiments.base import LEAST, LEAST_LOSS, LIKELIEST, Cell, Experiment, Quoted, cells
-from pdai.experiments.chains import Chain
 from reference.contract.files import parsed_json, read_file
 
 FOLDER = Path(__file__).parent
 PRICES = FOLDER / "results" / "study_forgetting_prices.json"
 
 # The fields of a row that are not options of its task.
-_OF_A_ROW = ("columns", "models", "latents", "paper", "probe", "plan", "chains")
+_OF_A_ROW = ("columns", "models", "latents", "paper", "probe", "plan", "stored")
 _COMBINED, _PRODUCT = "combined", "on the product"
-_CHAINS = {"edges": "structure MCMC", "orders": "order MCMC"}
 # The names of stored floors in tables, and those of the losses whose minima are shown beside them.
 _BOUNDS = {LEAST: "floor", "least TV with memory": "with_memory"}
 _MINIMA = {
@@ -74,6 +72,8 @@ def _cells(row: Mapping[str, Any], pho4: Path | None) -> tuple[Cell, ...]:
     name, paper = row["row"], [Quoted(*pair) for pair in row.get("paper", ())]
     options = {key: value for key, value in row.items() if key not in ("row", *_OF_A_ROW)}
     columns = _columns(row)
+    if "stored" in row:
+        return tuple(Cell(name, model, None) for model in row["stored"])
     if options.get("base") == "pho4":
         if pho4 is None:
             return cells(name, None, columns, paper)
@@ -83,13 +83,6 @@ def _cells(row: Mapping[str, Any], pho4: Path | None) -> tuple[Cell, ...]:
         plan_options = {key: _fixed(value) for key, value in row["plan"].items()}
         plan = KINDS[plan_options.pop("kind")](config, **plan_options)
         return Cell(name, _COMBINED, plan), Cell(name, _PRODUCT, plan.runs()[DIRECT])
-    if "chains" in row:
-        # Nothing is trained; a network is named only to keep default options out of the result.
-        config = config.changed(dynamics="gru")
-        return tuple(
-            Cell(name, _CHAINS[walker], Chain(config, walker, moves))
-            for walker, moves in row["chains"].items()
-        )
     return cells(name, config, columns, paper, row.get("probe"))
 
 

@@ -10,7 +10,6 @@ from fast.runs.records import load_law, read_json, read_report
 from pdai.distributed.comparison import allowed, spreads
 from pdai.distributed.plan import Plan
 from pdai.experiments.base import ProbeName
-from pdai.experiments.chains import Chain, walked
 from pdai.experiments.probes import PROBES
 from pdai.experiments.trainings import Training
 from pdai.show.progress import DISPLAY
@@ -24,8 +23,6 @@ def facts(training: Training, probe: ProbeName | None) -> dict[str, Any]:
 
     Raises InputError if its folder holds another training.
     """
-    if isinstance(training, Chain):
-        return walked(training)
     if isinstance(training, Plan):
         return _of_plan(training)
     complete(training, None if probe is None else PROBES[probe], DISPLAY)

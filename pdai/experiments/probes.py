@@ -9,7 +9,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import numpy.typing as npt
 from jaxtyping import Array
+from scipy.stats import binom
 
 from fast.laws.exact_policy import exact_policy
 from fast.laws.likelihood import fit_projection
@@ -24,13 +26,15 @@ from fast.runs.setup import Setup
 from fast.training.build import make_policy
 from fast.training.state import TrainState
 from pdai.experiments.base import ProbeName
-from pdai.experiments.chains import DRAWS, distance, marginals_of, spread_of_draws
 from reference.certificates.betting import Interval
 from reference.certificates.regimes import Budget, Draws, with_log_z
 from reference.expressivity.memory import memory_kl
 from reference.metrics import kl_divergence
+from reference.posterior import StructureLearning
 
 MAX_LIFTED = 200_000
+# The draws by which trained samplers are measured; for exact draws the error is known.
+DRAWS = 16_384
 # The probability that a certificate is wrong, and the number of its trajectories.
 LEVEL, CERTIFIED = 1e-6, 8_192
 
@@ -212,6 +216,31 @@ def edges(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
         bound = with_log_z(rows, interval, LEVEL, Budget(samples=CERTIFIED), Draws())
         record["certified"] = list(bound.interval)
     return record
+
+
+Floats = npt.NDArray[np.float64]
+
+
+def marginals_of(problem: StructureLearning) -> Floats:
+    """The exact probability of each edge; the row is where it starts."""
+    return np.array([[float(p) for p in row] for row in problem.edge_marginals()])
+
+
+def distance(marginals: Floats, exact: Floats) -> float:
+    """The mean of `|p - p*|` over the `n (n - 1)` possible edges."""
+    pairs = ~np.eye(len(exact), dtype=bool)
+    return float(np.abs(marginals - exact)[pairs].mean())
+
+
+def spread_of_draws(exact: Floats, draws: int = DRAWS) -> float:
+    """The expectation of `distance` for the edge frequencies of a number of exact draws.
+
+    `E |K - N p| = 2 p (1 - p) N P(K' = k)` of a binomial K, with K' one of `N - 1` and `k` the
+    largest integer up to `N p` (De Moivre; Diaconis and Zabell, 1991).
+    """
+    p = exact[~np.eye(len(exact), dtype=bool)]
+    mean = 2 * p * (1 - p) * binom.pmf(np.floor(draws * p), draws - 1, p)
+    return float(mean.mean())
 
 
 PROBES: dict[ProbeName, Probe] = {

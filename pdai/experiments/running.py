@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from fast.training.compose import TrainConfig
 from pdai.distributed.engine import LocalProcesses, Task, bring_to_end
 from pdai.distributed.plan import Plan
 from pdai.experiments.base import Cell, Experiment
@@ -95,9 +94,7 @@ def _missing(experiment: Experiment, runs: Sequence[Run], out: Path) -> dict[str
             digest = hashlib.sha256(facts.encode()).hexdigest()[:10]
             folder = out / "runs" / f"{short_name(cell.config)}-{seed}-{digest}"
             training = placed(cell.config, seed, folder)
-            pieces: list[TrainConfig] = [training] if isinstance(training, TrainConfig) else []
-            if isinstance(training, Plan):
-                pieces = [*training.pieces().values()]
+            pieces = [*training.pieces().values()] if isinstance(training, Plan) else [training]
             steps = {config.folder(): config.optimiser.steps for config in pieces}
             name = f"{cell.row}, {cell.model}, seed {seed}"
             tasks[name] = Task(run_one, (cell, seed, training, folder), steps)

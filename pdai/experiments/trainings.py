@@ -1,4 +1,4 @@
-"""Trainings of cells: one sampler, several that are combined, or a Markov chain.
+"""Trainings of cells: one sampler, or several that are combined.
 
 Imports no JAX, so that the command line answers at once.
 """
@@ -11,9 +11,8 @@ from typing import Any, TypeAlias
 
 from fast.training.compose import TrainConfig, by_name, to_json
 from pdai.distributed.plan import Plan
-from pdai.experiments.chains import Chain
 
-Training: TypeAlias = TrainConfig | Plan | Chain
+Training: TypeAlias = TrainConfig | Plan
 
 # A plan has fewer runs than this, whose seeds follow its own.
 SPACING = 10
@@ -41,8 +40,6 @@ def _own_seed(training: Training, seed: int) -> int:
 
 def shortened(training: Training, steps: int) -> Training:
     """The training with fewer steps and measurements."""
-    if isinstance(training, Chain):
-        training = dataclasses.replace(training, moves=min(steps, training.moves))
     fewer = min(steps, config_of(training).optimiser.steps)
     return _changed(training, steps=fewer, evaluations=2, law_samples=2**12)
 
@@ -85,7 +82,7 @@ def short_name(training: Training) -> str:
 
 
 def total_steps(stored: dict[str, Any]) -> str:
-    """The gradient steps of all runs of a stored training; the states of a chain."""
+    """The gradient steps of all runs of a stored training; the states of a Markov chain."""
     if "moves" in stored:
         return f"{stored['moves']:,} states"
     runs = {"distribute": stored.get("clients", 0) + 1, "stream": stored.get("chunks", 0)}

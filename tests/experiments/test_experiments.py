@@ -85,7 +85,7 @@ def test_the_models_of_a_row_differ_in_the_network_alone(label: str) -> None:
         "prop:apx:dist": {"steps", "kind", "clients", "client_dynamics", "client_p_b"},
         "prop:apx:sm": {"steps", "kind", "chunks", "chunk_dynamics", "anew"},
         "study:stochastic": {*option_names(GaussianOptions), "dynamics", "steps"},
-        "study:posterior_edges": {*OF_A_MODEL, "walker", "moves", "parameters"},
+        "study:posterior_edges": {*OF_A_MODEL, "parameters"},
     }.get(label, OF_A_MODEL)
     for row in experiment.rows:
         of_row = [cell.config for cell in experiment.runnable if cell.row == row]

@@ -1,5 +1,6 @@
 """Edge marginals as a measure, and chains in the place of trained samplers."""
 
+from concurrent.futures import ThreadPoolExecutor
 from itertools import permutations
 from math import comb
 from pathlib import Path
@@ -8,23 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks import chains
+from benchmarks.chains import WALKERS, adjacency, walked
 from fast.training.compose import configure
-from pdai.experiments.base import Cell, Experiment
-from pdai.experiments.chains import (
-    Chain,
-    adjacency,
-    distance,
-    marginals_of,
-    spread_of_draws,
-    walked,
-)
 from pdai.experiments.facts import facts
 from pdai.experiments.frames import Results
+from pdai.experiments.probes import distance, marginals_of, spread_of_draws
 from pdai.experiments.report import section
-from pdai.experiments.results import load, wanted
-from pdai.experiments.running import reproduce
+from pdai.experiments.results import load, stored, wanted
 from pdai.experiments.tables import costs
-from pdai.experiments.trainings import placed, shortened
 from reference.posterior import StructureLearning
 from reference.posterior.networks import Network
 
@@ -62,17 +55,15 @@ def test_adjacency_is_that_of_the_edges() -> None:
     assert edges == set(Network(graph).edges)
 
 
-@pytest.mark.parametrize("walker", ["edges", "orders"])
-def test_a_chain_comes_to_the_exact_marginals_and_is_the_same_again(walker: Any) -> None:
-    def of(moves: int, seed: int) -> Any:
-        chain = placed(Chain(CONFIG, walker, moves), seed)
-        assert isinstance(chain, Chain)
-        (probe,) = walked(chain)["probes"]
+@pytest.mark.parametrize("model", WALKERS)
+def test_a_chain_comes_to_the_exact_marginals_and_is_the_same_again(model: str) -> None:
+    def of(states: int, seed: int) -> Any:
+        (probe,) = walked("3", model, CONFIG.problem(), states, seed).probes
         return probe
 
     probe = of(40_000, 3)
     assert probe["learned"] < 0.01
-    if walker == "orders":
+    if model == "order MCMC":
         # Control: graphs as they come from orders have another law.
         assert probe["unweighed"] > 5 * probe["learned"]
     assert of(100, 3)["learned"] == of(100, 3)["learned"] != of(100, 4)["learned"]
@@ -102,30 +93,30 @@ def test_the_probe_tells_marginals_time_and_where_nothing_is_enumerated_a_certif
         assert 0 < low < high < 1
 
 
-def of_chains(moves: int) -> Experiment:
-    walkers: dict[str, Any] = {"structure": "edges", "order": "orders"}
-    return Experiment(
-        label="study:chains", title="", claim="", metric="edges", finding="",
-        cells=tuple(Cell("3", name, Chain(CONFIG, kind, moves)) for name, kind in walkers.items()),
-        compared=("structure", "order"), also=(), seeds=(0, 1, 2),
-    )  # fmt: skip
-
-
-@pytest.mark.usefixtures("threads")
-def test_chains_are_stored_and_shown_like_trainings(tmp_path: Path) -> None:
-    experiment = of_chains(500)
-    made = reproduce(experiment, tmp_path, 1, lambda line: None)
-    assert len(made.runs) == 6
-    assert not made.failures
-    stored = wanted(experiment, load(tmp_path / "study_chains.json"))
-    assert [run.value("edges") for run in stored] == [
-        pytest.approx(run.value("edges"))
-        for run in sorted(made.runs, key=lambda run: (run.model == "order", run.seed))
+def test_chains_are_stored_and_shown_like_trainings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    states = {"5 variables": {"structure MCMC": 50, "order MCMC": 100}}
+    monkeypatch.setattr(chains, "STATES", states)
+    monkeypatch.setattr(chains, "LocalProcesses", lambda jobs, **_: ThreadPoolExecutor(jobs))
+    path = tmp_path / "chains.json"
+    chains.main(["--out", str(path)])
+    runs = wanted(chains.STUDY, load(path))
+    assert [(run.model, run.seed) for run in runs] == [
+        (model, seed) for model in WALKERS for seed in chains.STUDY.seeds
     ]
-    assert "order - structure [95 %]" in section(Results(experiment, stored))
-    assert {line[3] for line in costs(Results(experiment, stored))} == {"500 states"}
-    # Of another length it is another run.
-    assert wanted(of_chains(501), stored) == []
-    shorter = shortened(Chain(CONFIG, "edges", 500), 200)
-    assert isinstance(shorter, Chain)
-    assert shorter.moves == 200
+    assert "order MCMC - structure MCMC [95 %]" in section(Results(chains.STUDY, runs))
+    assert {line[3] for line in costs(Results(chains.STUDY, runs))} == {"50 states", "100 states"}
+    # What is stored is not run again.
+    before = path.read_bytes()
+    chains.main(["--out", str(path)])
+    assert path.read_bytes() == before
+
+
+def test_the_stored_chains_are_those_of_the_benchmark() -> None:
+    runs = [run for run in stored(chains.STUDY) if run.model in WALKERS]
+    assert len(runs) == 30
+    for run in runs:
+        states = chains.STATES[run.row][run.model]
+        assert run.config == {"moves": states, "seed": run.seed}
+        assert run.probes[0]["step"] == states
