@@ -118,8 +118,8 @@ class Experiment:
         finding: the result and its conditions, written from the stored results.
         setting: the parts of the definition that the paper leaves open.
         draw: the figure: curves over steps; the metric over rows, for distances with the ratio to
-            the first of the compared columns; learned laws; the KL of a probe; the best states met;
-            or none.
+            the first of the compared columns; learned laws; the KL of a probe; the best states met,
+            or their mass; or none.
         compared: the columns whose paired difference decides, the paper's claim last.
         also: further pairs of columns whose differences are shown.
         expects: the paper's claim about the second column: better, or no different.
@@ -182,6 +182,11 @@ class Experiment:
     def quoted(self) -> dict[tuple[str, str], Quoted]:
         """The paper's numbers, by row and column."""
         return {(cell.row, cell.model): cell.paper for cell in self.cells if cell.paper}
+
+    @property
+    def best_name(self) -> str:
+        """What the best value of a row is called."""
+        return "best possible" if self.optimum else "exact sampling"
 
     @property
     def rows(self) -> tuple[str, ...]:

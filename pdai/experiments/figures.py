@@ -236,8 +236,7 @@ def _levels(results: Results) -> Handles:
     if results.frame.uniform.notna().any():
         handles["uniform policy"] = Line2D([], [], ls=UNTRAINED, **GREY)
     if any(_best(results, row) > 0 for row in results.rows):
-        name = "best possible" if experiment.optimum else "exact sampling"
-        handles[name] = Line2D([], [], ls=EXACT, **GREY)
+        handles[experiment.best_name] = Line2D([], [], ls=EXACT, **GREY)
     return handles
 
 
@@ -255,8 +254,10 @@ def _curve(experiment: Experiment, run: Run, of: str = "learned") -> list[Any]:
         return run.curve
     if experiment.draw == "probe":
         return [(record["step"], record["kl"]) for record in run.probes]
-    steps = [record["step"] for record in run.probes if record["step"] > 0]
-    return [(step, run.best_until(step, of)) for step in steps]
+    records = [record for record in run.probes if record["step"] > 0]
+    if experiment.metric == "met":
+        return [(record["step"], record[of]) for record in records]
+    return [(record["step"], run.best_until(record["step"], of)) for record in records]
 
 
 def _draw_curves(figure: Figure, area: Any, results: Results, row: str) -> Handles:
@@ -308,7 +309,7 @@ def _draw_curve_levels(axis: Any, ends: Any, results: Results, row: str) -> Hand
     if experiment.metric == "separation":
         levels = {"told apart": (APART, EXACT), "optimal policy": (2 * APART, "-.")}
     elif experiment.draw == "best" and not isnan(best):
-        levels = {"best possible": (best, EXACT)}
+        levels = {experiment.best_name: (best, EXACT)}
     elif experiment.draw == "curves" and experiment.metric == "tv" and best > 0:
         # It is the floor of those laws that are sampled; others may lie below it.
         is_of_all = "estimated" not in set(results.at(row).kind)

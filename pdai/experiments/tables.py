@@ -65,7 +65,6 @@ def markdown(head: Iterable[str], body: Iterable[Sequence[str]]) -> str:
 def table(results: Results) -> Any:
     """A frame of text, one line per row: the paper's numbers, ours as mean ± sd (n), and levels."""
     experiment, digits = results.experiment, results.measure.digits
-    best = "best possible" if experiment.optimum else "exact sampling"
     quoted = {model for _, model in experiment.quoted}
     number = f"{{:.{digits}f}}".format
     lines = []
@@ -80,7 +79,7 @@ def table(results: Results) -> Any:
             line[model] = results.text(row, model) or (experiment.missing if is_defined else "-")
         # No spread is shown, as this is one sampler, measured with several samples.
         line["uniform policy"] = _ends([results.untrained(row)], number)
-        line[best] = _ends([results.best(row)], number)
+        line[experiment.best_name] = _ends([results.best(row)], number)
         if experiment.is_combined:
             allowed = results.at(row).bound
             line["TV that residuals allow (combined-tv-bound)"] = (

@@ -175,9 +175,16 @@ def test_without_anything_to_compare_there_is_no_panel_of_ratios() -> None:
     assert "means" not in figure_of(alone).get_suptitle()
     # Control: with the other model there is, and its good side is that of the measure.
     assert "below 1 is better" in figure_of(results_of(experiment)).axes[1].get_xlabel()
-    met = Results(EXPERIMENTS["study:met"], stored(EXPERIMENTS["study:met"]))
+    study = EXPERIMENTS["study:met"]
+    met, by_step = (
+        Results(dataclasses.replace(study, draw=draw), stored(study)) for draw in ("rows", "best")
+    )
     (axis,) = figure_of(met).axes
     assert "right is better" in axis.get_xlabel()
+    # By step each interval has its mass, and its marks are named.
+    drawn = [[*line.get_ydata()] for line in figure_of(by_step).axes[0].lines]  # type: ignore
+    assert [record["learned"] for record in by_step.runs[0].probes[1:]] in drawn
+    assert "exact sampling" in [text.get_text() for text in figure_of(by_step).legends[0].texts]
     assert "means as bars" in figure_of(results_of(experiment)).get_suptitle()
 
 
