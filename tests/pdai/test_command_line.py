@@ -141,6 +141,7 @@ REFUSED = {
     "inspect builtins:int": "'builtins:int' cannot be called without arguments",
     "train six6 --dynamics lstn": "'lstn' ... did you mean lstm? ... 'mingru', 'rnn', 'self-ref",
     "train lines --heads 2": "heads with dynamics markov, which has no such ... self-referential",
+    "train six6 --side 4": "side is an option of grid, and not of six6",
     "train nowhere:It": "'nowhere' cannot be imported",
     "train ising --dynamics gru --p-b lifted": "its mass bends the target ... --max-states",
     "check a:b --problem reference.problems:Grid.minimal": "the module 'a' cannot be imported",
