@@ -137,15 +137,13 @@ def test_the_share_of_memory_is_above_the_floors() -> None:
 
 def test_untrained_policies_and_rows_whose_state_is_seen_are_counted() -> None:
     every = [Results(experiment, stored(experiment)) for experiment in EXPERIMENTS.values()]
-    assert untrained(every).startswith("In 5 of 15 rows.")
+    assert Counter(re.findall(r"(yes|no) \|$", untrained(every), re.M)) == {"yes": 5, "no": 10}
     rows = [row for row in claimed(every)[MARKOVIAN, BEST] if not row.is_of_integers()]
     ahead = [row.row for row in rows if row.standing is Standing.BETTER]
     assert ahead == ["rings", "sinusoid, repaired"]
-    gaps = [row.gap.mean for row in rows if row.gap and row.row not in ahead]
-    assert min(gaps) > -0.001
-    counted = f"{len(rows) - 2} of {len(rows)} rows of the paper's"
-    assert f"no gain above 0.001 in {counted}" in OF_MEMORY
     of = Counter(row.standing for row in rows)
+    silent = of[Standing.UNDECIDED] + of[Standing.NO_HEADROOM]
+    assert f"ahead in 2 of {len(rows)} rows of the paper's tables; {silent} are" in OF_MEMORY
     said = f"is shown ahead in {of[Standing.BETTER]} of {len(rows)} rows of the paper's tables"
     assert f"{said} and behind in {of[Standing.WORSE]}. {of[Standing.LEVEL]} are level" in TEXT
     assert f"{of[Standing.UNDECIDED]} undecided, and {of[Standing.NO_HEADROOM]} cannot tell" in TEXT
@@ -226,12 +224,6 @@ def test_what_memory_brings_is_of_the_results() -> None:
     assert f"{100 * shares[0]:.0f} and {100 * shares[1]:.0f} % of the gain is its form" in OF_MEMORY
     assert min(shares[2:]) > 1
     walks = Results(EXPERIMENTS["study:walk"], stored(EXPERIMENTS["study:walk"]))
-    for row in walk:
-        waves = walks.values(f"{row}, sines and cosines", MARKOVIAN).mean()
-        assert waves < walks.values(row, BEST).mean()
-    assert (
-        "With sines and cosines for positions a network without memory is nearer on both." in TEXT
-    )
     one_hot, gru, waves = (
         f"{walks.values(row, name).mean():.3f}"
         for row, name in (
@@ -278,9 +270,9 @@ def test_the_baseline_as_printed_is_counted() -> None:
     assert [sum(both.size < 1 for both in rows) for rows in biases.values()] == [6, 8]
     decided = [sum(both.standing is Standing.BETTER for both in rows) for rows in biases.values()]
     assert decided == [5, 7]
-    assert "its network is ahead in 7 tasks of 14, and behind in 1. Biases alone" in TEXT
-    assert "bring more in 6 of the 7. One-hot it is ahead in 1 of 14, behind in 7." in TEXT
-    assert "on integers, it is ahead in 7 of 9, and biases bring more in 8." in TEXT
+    assert "its network is ahead in 7 tasks of 14, and behind in 1. Biases alone are" in TEXT
+    assert "shown to bring more in 5 of the 7. One-hot it is ahead in 1 of 14, behind in 7." in TEXT
+    assert "it is ahead in 7 of 9, and biases are shown to bring more in 7." in TEXT
 
 
 @pytest.mark.catches(
@@ -309,7 +301,7 @@ def test_the_claims_are_counted() -> None:
         "misprint", "misprints"
     )
     failing = sum(count[grade] for grade in Severity)
-    assert f"{failing} of {of_paper} claims do not hold as printed ({graded})" in README
+    assert f"**As printed,** {failing} of {of_paper} claims do not hold ({graded})" in README
     ours = len(CLAIMS) - of_paper
     page = " ".join((ROOT / "docs" / "verification.md").read_text().split())
     assert f"The ledger has {len(CLAIMS)} claims: {of_paper} that the paper makes" in page
