@@ -7,17 +7,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from pdai.experiments.base import MEASURES, Experiment, Measure
 from pdai.experiments.results import Run
-from reference.contract.errors import InputError
-
-try:
-    import pandas as pd
-except ImportError:
-    raise InputError(
-        "tables of experiments need pandas: install the extra, pip install -e '.[experiments]'"
-    ) from None
 
 _FIELDS = ["run", "config", "row", "model", "seed", "kind"]
 _NUMBERS = ["seconds", "bound", "tv", "fcs", "learned", "uniform", "exact"]

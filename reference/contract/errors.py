@@ -26,8 +26,8 @@ Options = TypeVar("Options")
 EXTRAS = {
     **dict.fromkeys(("jax", "jaxlib", "equinox", "optax", "jaxtyping", "matplotlib"), "train"),
     **dict.fromkeys(("sympy", "pytest", "hypothesis"), "verify"),
+    "pandas": "experiments",
 }
-
 # The most names that a message lists beside the one that is near.
 MOST_NAMES = 30
 # Above this, neighbouring integers are the same float64.

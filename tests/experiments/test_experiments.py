@@ -1,7 +1,6 @@
 """The paper's tables and figures: what is compared is comparable, and what is told is stored."""
 
 import dataclasses
-import importlib
 import math
 import os
 import re
@@ -37,7 +36,7 @@ from pdai.experiments.values import in_metric
 from pdai.experiments.verdicts import DECIDED, Comparison, Standing
 from reference import InputError
 from tests.made_up_runs import MODELS, TINY, run, tiny
-from verify.lib.ledger import CLAIMS
+from verify.lib.ledger import CLAIMS, result_of
 
 # What a model may change of a configuration: the network, and the p_B that fig:setsa is about.
 OF_A_MODEL = {"dynamics", "p_b"}.union(
@@ -280,16 +279,18 @@ def test_the_report_is_written_from_the_results() -> None:
             assert (RESULTS / f"{experiment.slug}.png").is_file()
 
 
-def test_a_package_without_results_or_pandas_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_package_without_results_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(results, "RESULTS", tmp_path)
     with pytest.raises(InputError, match=r"they are in pdai/experiments/results of the repository"):
         stored(EXPERIMENTS["tab:sets"], tmp_path)
+
+
+def test_without_pandas_a_verdict_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    claim = next(claim for claim in CLAIMS if claim.experiment)
+    monkeypatch.delattr("pdai.experiments.tables")
+    monkeypatch.delitem(sys.modules, "pdai.experiments.tables")
     monkeypatch.setitem(sys.modules, "pandas", None)
-    monkeypatch.delitem(sys.modules, "pdai.experiments.frames")
-    with pytest.raises(InputError, match=r"need pandas: .*\[experiments\]"):
-        importlib.import_module("pdai.experiments.frames")
+    assert "this needs pandas" in str(result_of.__wrapped__(claim))
 
 
 def test_control_a_changed_number_changes_the_report() -> None:

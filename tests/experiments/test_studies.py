@@ -221,14 +221,9 @@ def test_a_row_that_is_computed_again_is_what_is_stored(tmp_path: Path) -> None:
         assert ends == pytest.approx(stored.minima[loss][0], abs=2e-6)
 
 
-def test_other_files_and_rows_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "prices.json"
-    for text in ("[]", "{", json.dumps({"bits, last 1": {"floor": [0, 1]}})):
-        path.write_text(text)
-        with pytest.raises(InputError, match="holds no prices"):
-            price.lines(path)
+def test_other_rows_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="row of study:forgetting"):
-        price.store(["bits, last 9"], path)
+        price.store(["bits, last 9"], tmp_path / "prices.json")
 
 
 def syn(**options: Any) -> Any:

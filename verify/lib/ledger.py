@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from reference.contract.errors import InputError
+from reference.contract.errors import InputError, naming_extras
 from reference.contract.files import read_file
 from verify.lib.record import Claim, read_claim
 
@@ -76,10 +76,11 @@ def result_of(claim: Claim) -> str | None:
         return None
     # Imported where asked for: they bring pandas and matplotlib, which one claim's tests need not.
     try:
-        from pdai.experiments import EXPERIMENTS, tables
-        from pdai.experiments.frames import Results
-        from pdai.experiments.results import stored
-        from pdai.experiments.verdicts import in_a_line
+        with naming_extras():
+            from pdai.experiments import EXPERIMENTS, tables
+            from pdai.experiments.frames import Results
+            from pdai.experiments.results import stored
+            from pdai.experiments.verdicts import in_a_line
 
         if claim.experiment == tables.FORMULA:
             return tables.correlation_verdict([Results(e, stored(e)) for e in EXPERIMENTS.values()])

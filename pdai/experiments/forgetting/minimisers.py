@@ -31,8 +31,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from fast.checking.minimise import Minimiser, Vector
-from pdai.experiments.forgetting.nearest import LARGEST_LOGIT, check_law
-from reference.contract.errors import InputError, TooLargeError
+from pdai.experiments.forgetting.nearest import LARGEST_LOGIT
 from reference.expressivity.aliasing import TiedPolicies
 from reference.fields.balls import BALL, enclose, precision
 
@@ -41,7 +40,6 @@ Numbers = npt.NDArray[Any]
 LossName = Literal["likelihood", "on policy", "uniform"]
 LOSSES: tuple[LossName, ...] = ("likelihood", "on policy", "uniform")
 
-MAX_BEGINNINGS = 200_000
 NEWTON = 6
 SEARCH: Any = {"maxiter": 2_000, "maxfun": 4_000, "maxcor": 30, "ftol": 1e-16, "gtol": 1e-11}
 # Newton's steps and proofs work with dense matrices of this size at most.
@@ -98,19 +96,12 @@ class _Tree(NamedTuple):
 
 
 class TiedLoss:
-    """A loss over a tied class, as a function of one logit per class, for a law on the terminals.
+    """A loss over a tied class, as a function of one logit per class.
 
-    Raises InputError if two actions of a state are of one class, or the target is no positive law,
-    and TooLargeError if trajectories have more than 200,000 beginnings.
+    The target is a positive law on the terminals, and classes tell the actions of a state apart.
     """
 
     def __init__(self, tied: TiedPolicies, target: Sequence[Fraction], loss: LossName):
-        check_law(tied, target)
-        if min(target) <= 0 or not all(tied.separates(u) for u in range(len(tied.dag.labels))):
-            raise InputError(
-                "TiedLoss: the target has a zero, or two actions of one state have the same "
-                "class: give positive rewards, and classes that tell the actions of a state apart"
-            )
         self.tied, self.target, self.loss = tied, target, loss
         rows = sorted({tied.row(u) for u, out in enumerate(tied.dag.out_edges) if out})
         self._first = np.cumsum([0, *map(len, rows[:-1])])
@@ -184,8 +175,6 @@ class TiedLoss:
     def search(self, logits: Vector) -> Vector:
         """The logits of a local minimum near some logits: L-BFGS, then Newton's steps."""
         whole, free = self.start(logits), self.free
-        if not len(free):
-            return whole
         # Rows that are hardly visited have small slopes: logits are measured in proportion.
         scale = np.sqrt(self._to_classes(self._sums(self._floats[0]))[free])
 
@@ -207,14 +196,7 @@ class TiedLoss:
         return bool(np.all(np.bincount(self._class) == 1))
 
     def averages(self) -> tuple[Fraction, ...]:
-        """The weights of maximum likelihood: the flow of the target through each class.
-
-        Raises InputError if two rows share a class and differ, where no such formula holds.
-        """
-        if not self.is_closed:
-            raise InputError(
-                "averages: two rows share a class and are not equal, as with masks: use minimum"
-            )
+        """The weights of maximum likelihood if it `is_closed`: the flow through each class."""
         flows = self._to_classes(self._sums(np.array(self._tree.q, object)))
         return tuple(map(Fraction, flows))
 
@@ -315,8 +297,6 @@ def proved_box(landscape: TiedLoss, logits: Vector) -> Numbers | None:
     free, centre = landscape.free, _as_balls(logits.tolist())
     if len(free) > MAX_DENSE:
         return None
-    if not len(free):
-        return centre
     curved = landscape.hessian(logits)[np.ix_(free, free)]
     try:
         inverse = np.linalg.inv(curved)
@@ -327,7 +307,9 @@ def proved_box(landscape: TiedLoss, logits: Vector) -> Numbers | None:
     box = centre.copy()
     box[free] += half
     second = landscape.hessian(box)[np.ix_(free, free)]
-    if not _dominates(_product(_product(lower, second), lower.T)):
+    scaled = _product(_product(lower, second), lower.T)
+    # A symmetric matrix whose diagonal dominates is positive definite.
+    if not (2 * np.diagonal(scaled) > np.abs(scaled).sum(1)).all():
         return None
     rest = -_product(inverse, second)
     rest[np.arange(len(free)), np.arange(len(free))] += 1
@@ -341,20 +323,11 @@ def proved_box(landscape: TiedLoss, logits: Vector) -> Numbers | None:
 
 def _product(left: Numbers, right: Numbers) -> Numbers:
     """The product of two matrices, of floats or balls, in balls."""
-    rows = [
-        arb_mat(
-            matrix.shape[0], matrix.shape[1], [BALL.convert(x) for x in matrix.ravel().tolist()]
-        )
+    first, second = (
+        arb_mat([[BALL.convert(x) for x in row] for row in matrix.tolist()])
         for matrix in (left, right)
-    ]
-    return np.array((rows[0] * rows[1]).tolist(), object)
-
-
-def _dominates(matrix: Numbers) -> bool:
-    """True if the diagonal of a symmetric matrix dominates, which proves it positive definite."""
-    sizes = np.abs(matrix)
-    diagonal = np.diagonal(matrix)
-    return all(2 * d - row.sum() > 0 for d, row in zip(diagonal, sizes, strict=True))
+    )
+    return np.array((first * second).tolist(), object)
 
 
 def _as_balls(values: Sequence[Fraction | float]) -> Numbers:
@@ -375,11 +348,7 @@ def _unrolled(
 ) -> _Tree:
     """The tree of the beginnings of all trajectories."""
     dag = tied.dag
-    number, place = {}, 0
-    for row in rows:
-        for c in row:
-            number[row, c] = place
-            place += 1
+    number = {pair: i for i, pair in enumerate((row, c) for row in rows for c in row)}
     index = {x: i for i, x in enumerate(dag.terminals)}
     at, parent, entry, layers = [0], [0], [-1], []
     back, forward = [Fraction(1)], [Fraction(1)]
@@ -394,11 +363,6 @@ def _unrolled(
                 entry.append(number[row, tied.classes[edge]])
                 back.append(back[node] / len(dag.in_edges[child]))
                 forward.append(forward[node] / len(out))
-        if len(at) > MAX_BEGINNINGS:
-            raise TooLargeError(
-                f"TiedLoss: trajectories have more than {MAX_BEGINNINGS:,} beginnings: give a "
-                "smaller problem"
-            )
         layer = range(layer.stop, len(at))
         layers.append(slice(layer.start, layer.stop))
     leaves = [node for node, state in enumerate(at) if state in index]

@@ -29,11 +29,8 @@ import numpy.typing as npt
 from scipy.optimize import linprog
 from scipy.sparse import csr_matrix
 
-from reference.contract.errors import InputError, TooLargeError, check_integer
-
 # w in the docstring; among tenths, 2/5 gave the largest bounds on bit sequences.
 RAISING = Fraction(2, 5)
-MAX_MINORS = 50_000
 # Cheaper minors hardly change the bound, and are left out.
 NEGLIGIBLE = 1e-8
 
@@ -72,12 +69,7 @@ def least_distance(law: dict[str, Fraction], last: int, raising: Fraction = RAIS
         law: the probability of each string; all have one length.
         last: the number of letters that are seen, the last ones.
         raising: the cost of raising a probability, in (0, 1); lowering it costs 1 less that.
-
-    Raises:
-        InputError: if strings have several lengths, or their probabilities do not sum to 1.
-        TooLargeError: if there are more than 50,000 minors.
     """
-    _check(law, last)
     costs = {minor: value for minor, value in _minors(law, last, raising).items() if value}
     if not costs:
         return Fraction(0)
@@ -105,10 +97,6 @@ def _minors(law: dict[str, Fraction], last: int, raising: Fraction) -> dict[Mino
                     if abs(a * d - b * c) > NEGLIGIBLE * max(a, b, c, d):
                         cells = [law.get(cell, Fraction(0)) for cell in minor]
                         costs[minor] = cost(cells, raising)
-            if len(costs) > MAX_MINORS:
-                raise TooLargeError(
-                    f"more than {MAX_MINORS:,} minors: use shorter strings, or show more letters"
-                )
     return costs
 
 
@@ -135,11 +123,7 @@ def paired_distance(law: dict[str, Fraction], last: int, raising: Fraction = RAI
         law: as in `least_distance`.
         last: as there.
         raising: as there.
-
-    Raises:
-        InputError: if strings have several lengths, or their probabilities do not sum to 1.
     """
-    _check(law, last)
     sums = [Fraction(0)]
     for cut in range(last + 1, len(next(iter(law)))):
         endings = sorted({string[cut:] for string in law})
@@ -154,15 +138,6 @@ def paired_distance(law: dict[str, Fraction], last: int, raising: Fraction = RAI
                 bounds.append(floor(bound * GRAIN))
         sums.append(Fraction(sum(bounds), GRAIN))
     return max(sums)
-
-
-def _check(law: dict[str, Fraction], last: int) -> None:
-    check_integer("least_distance", "last", last, 0)
-    if len(set(map(len, law))) != 1 or sum(law.values()) != 1 or min(law.values()) < 0:
-        raise InputError(
-            "the law must have strings of one length, with exact probabilities that sum to 1: "
-            f"there are {len(law)} strings with the sum {float(sum(law.values()))}"
-        )
 
 
 def _alike(law: dict[str, Fraction], size: int, last: int) -> list[list[str]]:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from fast.checking.minimise import Minimiser, Vector
-from reference.contract.errors import InputError, check_integer
 from reference.expressivity.aliasing import TiedPolicies
 from reference.fields.balls import BALL, enclose
 from reference.marginals import marginal
@@ -32,11 +31,7 @@ class Attained(NamedTuple):
 
 
 def nearest(
-    tied: TiedPolicies,
-    target: Sequence[Fraction],
-    starts: int = 4,
-    seed: int = 0,
-    near: Sequence[Vector] = (),
+    tied: TiedPolicies, target: Sequence[Fraction], starts: int = 4, near: Sequence[Vector] = ()
 ) -> Attained:
     """A tied policy with a law near a target, by local search.
 
@@ -46,47 +41,19 @@ def nearest(
     Args:
         tied: the class of policies.
         target: one probability per terminal.
-        starts: the number of searches from normal logits.
-        seed: the seed of these.
+        starts: the number of searches from normal logits; at least 1 if none are near.
         near: further logits to start at, one per class.
-
-    Raises:
-        InputError: if the target is no law on the terminals.
     """
-    check_integer("nearest", "starts", starts, 0 if near else 1)
-    check_law(tied, target)
     distance = _SmoothedDistance(tied, target)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     points = [*(rng.normal(size=tied.count) for _ in range(starts)), *near]
     minima = [distance.search(point) for point in points]
     best = min(minima, key=lambda logits: distance(logits, 0.0)[0])
     weights = tuple(Fraction(w) for w in np.exp(best).tolist())
-    return Attained(weights, distance_of(tied, weights, target))
-
-
-def distance_of(
-    tied: TiedPolicies, weights: Sequence[Fraction], target: Sequence[Fraction]
-) -> Fraction:
-    """An upper bound on the TV between a tied policy's law and a target, in ball arithmetic.
-
-    Args:
-        tied: the class of the policy.
-        weights: one weight per class.
-        target: one probability per terminal.
-    """
     policy = ForwardPolicy.from_weights(tied.dag, BALL, [weights[c] for c in tied.classes])
     pairs = zip(marginal(policy), target, strict=True)
-    return enclose(BALL.sum(abs(p - BALL.convert(q)) for p, q in pairs) / 2)[1]
-
-
-def check_law(tied: TiedPolicies, target: Sequence[Fraction]) -> None:
-    """Refuses a target that is no law on the terminals of a DAG."""
-    terminals = len(tied.dag.terminals)
-    if len(target) != terminals or sum(target) != 1 or min(target) < 0:
-        raise InputError(
-            f"the target has {len(target)} entries with the sum {float(sum(target))}, but must be "
-            f"a law on the {terminals} terminals of the DAG: give one exact probability for each"
-        )
+    apart = enclose(BALL.sum(abs(p - BALL.convert(q)) for p, q in pairs) / 2)[1]
+    return Attained(weights, apart)
 
 
 class _SmoothedDistance:

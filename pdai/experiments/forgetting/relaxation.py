@@ -23,8 +23,6 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array, diags_array, eye_array, hstack, vstack
 from scipy.sparse.csgraph import connected_components
 
-from pdai.experiments.forgetting.nearest import check_law
-from reference.contract.errors import InputError, check_integer
 from reference.expressivity.aliasing import TiedPolicies
 
 Vector = npt.NDArray[np.float64]
@@ -48,23 +46,14 @@ def least_distance(tied: TiedPolicies, target: Sequence[Fraction], splits: int) 
     """A lower bound on the TV from a law to the terminal laws of all tied policies.
 
     Args:
-        tied: the class of policies.
+        tied: the class of policies, which tells the actions of each state apart.
         target: one probability per terminal.
         splits: the number of boxes that are split; with more the bound rises to the least TV,
             slowly if there are many classes.
-
-    Raises:
-        InputError: if two actions of a state are of one class, or the target is no law.
     """
-    check_integer("least_distance", "splits", splits, 0)
-    check_law(tied, target)
-    if not all(tied.separates(u) for u in range(len(tied.dag.labels))):
-        raise InputError(
-            "least_distance: two actions of one state have the same class: give classes that tell "
-            "the actions of a state apart"
-        )
     programme = _Programme(tied, target)
-    whole = programme.solved(*programme.whole(), 0.0)
+    # The box of all weights.
+    whole = programme.solved(programme.alone.astype(float), np.ones(tied.count), 0.0)
     boxes = [(whole.value, 0, whole)]
     for split in range(splits):
         _, _, box = heapq.heappop(boxes)
@@ -99,10 +88,6 @@ class _Programme:
         sizes = np.bincount(self.group)[self.group]
         self.alone = sizes == 1
         self.full = self.siblings.sum(1) == sizes[self.classes]
-
-    def whole(self) -> tuple[Vector, Vector]:
-        """The box of all weights."""
-        return self.alone.astype(float), np.ones(self.count)
 
     def rules(self, low: Vector, high: Vector) -> Any:
         """The rules of a box as rows of a matrix: shortfalls, then flows that are not positive."""
@@ -151,20 +136,17 @@ class _Programme:
         margin = 0.15 * width[c]
         middle = (mean[c] + box.low[c] / 2 + box.high[c] / 2) / 2
         at = GRAIN * round(np.clip(middle, box.low[c] + margin, box.high[c] - margin) / GRAIN)
-        boxes = []
+        group, boxes = np.flatnonzero(self.group == self.group[c]), []
         for below in (True, False):
             low, high = box.low.copy(), box.high.copy()
             (high if below else low)[c] = at
-            self._tighten(low, high, np.flatnonzero(self.group == self.group[c]))
+            # Weights of the group that cannot sum to 1 are left out.
+            for one in group:
+                others = group[group != one]
+                high[one] = min(high[one], max(1 - low[others].sum(), low[one]))
+                low[one] = max(low[one], min(1 - high[others].sum(), high[one]))
             boxes.append((low, high))
         return boxes
-
-    def _tighten(self, low: Vector, high: Vector, group: Any) -> None:
-        """Narrows the box: weights of a group that cannot sum to 1 are left out."""
-        for c in group:
-            others = group[group != c]
-            high[c] = min(high[c], max(1 - low[others].sum(), low[c]))
-            low[c] = max(low[c], min(1 - high[others].sum(), high[c]))
 
     def bound(self, box: Box) -> Fraction:
         """The exact lower bound of a box that its multipliers prove."""
