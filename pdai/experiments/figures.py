@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from pdai.experiments.base import APART, MEASURES, Experiment, Quoted
+from pdai.experiments.base import APART, MEASURES, Experiment
 from pdai.experiments.frames import Results
 from pdai.experiments.results import Run
 from pdai.experiments.verdicts import Comparison
@@ -34,7 +34,7 @@ MOST_MARKED = 12
 
 # The marks of a legend by name; and a figure with a note for its title, and its further marks.
 Handles: TypeAlias = dict[str, Line2D]
-Drawn: TypeAlias = tuple[Figure, str, Handles | None]
+Drawn: TypeAlias = tuple[Figure, str, Handles]
 
 
 def draw(results: Results, files: Sequence[Path]) -> None:
@@ -54,8 +54,7 @@ def figure_of(results: Results) -> Figure:
     ends = " to ".join(str(count) for count in dict.fromkeys((counts.min(), counts.max())))
     seeds = f"{ends} seed{'s' * int(counts.max() > 1)}"
     figure.suptitle(f"{experiment.label}: {seeds}{note}", fontsize=10)
-    if others is not None:
-        _legend(figure, results, others)
+    _legend(figure, results, others)
     return figure
 
 
@@ -103,18 +102,20 @@ def _points(results: Results) -> Drawn:
     """One line per row: the metric, and, of distances, the ratio to the first compared column."""
     experiment, rows, models = results.experiment, results.rows, results.models
     base, styles = experiment.compared[0], looks(experiment)
+    printed = {place: number.mean for place, number in experiment.quoted.items()}
     is_compared = results.sign > 0 and any({base} < set(results.at(row).model) for row in rows)
     height = 1.6 + len(rows) * (0.24 + 0.11 * len(models))
     figure = Figure(figsize=(10.5 if is_compared else 7.5, height), layout="constrained")
     axes = np.atleast_1d(figure.subplots(1, 1 + is_compared, sharey=True))
     for place, row in enumerate(rows):
         for model, offset in zip(models, _offsets(len(models), 0.66), strict=True):
-            at = (place + offset, styles[model], experiment.quoted.get((row, model)))
-            _draw_seeds(axes[0], _shown(results, results.values(row, model)), None, *at)
+            at, paper = (place + offset, styles[model]), printed.get((row, model), nan)
+            shown = _shown(results, results.values(row, model))
+            _draw_seeds(axes[0], shown, np.ones(len(shown)), *at, paper)
             if is_compared and model != base:
                 both = Comparison(results, row, (base, model))
                 others, ours = np.maximum(_shown(results, both.paired), both.least)
-                _draw_seeds(axes[1], ours, others, *at, experiment.quoted.get((row, base)))
+                _draw_seeds(axes[1], ours, others, *at, paper / printed.get((row, base), nan))
         _draw_levels(axes[0], results, row, place)
     # The axis names the kind of TV if all rows have the same.
     metrics = [results.metric_name(row) for row in rows]
@@ -177,26 +178,12 @@ def _offsets(count: int, width: float) -> Any:
     return np.linspace(-width / 2, width / 2, count) if count > 1 else np.zeros(1)
 
 
-def _draw_seeds(
-    axis: Any,
-    values: Any,
-    others: Any,
-    y: float,
-    style: Look,
-    paper: Quoted | None,
-    other: Quoted | None = None,
-) -> None:
-    """Each seed as a point, their mean as a bar, and the paper's number as a cross.
-
-    With the values of another column, ratios of the two are drawn.
-    """
-    below = np.ones(len(values)) if others is None else others
+def _draw_seeds(axis: Any, values: Any, below: Any, y: float, style: Look, paper: float) -> None:
+    """Each seed as a point, their mean as a bar, and the paper's number, if known, as a cross."""
     axis.plot(values / below, [y] * len(values), ls="", alpha=0.8, **_marks(style, 4))
     if len(values) > 1:
         axis.plot(values.mean() / below.mean(), y, "|", ms=11, mew=2, color=style.colour)
-    if paper is not None and (others is None or other is not None):
-        ratio = paper.mean / (1 if other is None else other.mean)
-        axis.plot(ratio, y, "x", ms=7, mew=2, color=style.colour)
+    axis.plot(paper, y, "x", ms=7, mew=2, color=style.colour)
 
 
 def _draw_levels(axis: Any, results: Results, row: str, place: float) -> None:
@@ -243,9 +230,8 @@ def _levels(results: Results) -> Handles:
 def _least_of_curves(experiment: Experiment) -> float:
     """The end of the logarithmic scale of curves."""
     # The KL whose steps "separation" counts has its own scale.
-    if experiment.draw != "curves" and experiment.metric == "separation":
-        return 1e-3
-    return MEASURES["tv" if experiment.draw == "curves" else experiment.metric].negligible / 100
+    is_of_steps = experiment.metric == "separation"
+    return 1e-3 if is_of_steps else MEASURES[experiment.metric].negligible / 100
 
 
 def _curve(experiment: Experiment, run: Run, of: str = "learned") -> list[Any]:
@@ -270,10 +256,7 @@ def _draw_curves(figure: Figure, area: Any, results: Results, row: str) -> Handl
     models = [model for model in results.models if len(results.at(row, model))]
     for model, place in zip(models, _offsets(len(models), 1), strict=True):
         style = styles[model]
-        curves = [_curve(experiment, run) for run in results.at(row, model).run]
-        drawn = np.array([curve for curve in curves if curve], float)
-        if not len(drawn):
-            continue
+        drawn = np.array([_curve(experiment, run) for run in results.at(row, model).run], float)
         steps, values = drawn[0, :, 0], drawn[:, :, 1]
         values = np.maximum(values, _least_of_curves(experiment)) if is_log else values
         for line in values:
@@ -289,7 +272,7 @@ def _draw_curves(figure: Figure, area: Any, results: Results, row: str) -> Handl
     if is_log:
         axis.set(yscale="log")
         decimal(axis.yaxis)
-    if experiment.metric == "separation" and experiment.draw == "probe":
+    if experiment.metric == "separation":
         # A claim about a factor of steps.
         axis.set(xscale="log", xlim=(steps[steps > 0].min(), None))
         decimal(axis.xaxis)
@@ -310,7 +293,7 @@ def _draw_curve_levels(axis: Any, ends: Any, results: Results, row: str) -> Hand
         levels = {"told apart": (APART, EXACT), "optimal policy": (2 * APART, "-.")}
     elif experiment.draw == "best" and not isnan(best):
         levels = {experiment.best_name: (best, EXACT)}
-    elif experiment.draw == "curves" and experiment.metric == "tv" and best > 0:
+    elif experiment.draw == "curves" and best > 0:
         # It is the floor of those laws that are sampled; others may lie below it.
         is_of_all = "estimated" not in set(results.at(row).kind)
         levels = {f"exact sampling{'' if is_of_all else ', of sampled laws'}": (best, EXACT)}

@@ -61,14 +61,15 @@ def gains(every: Sequence[Results]) -> list[Gain]:
     answers = []
     for pairs, thing, both in trained(tuple(every)):
         if both.gap and both.standing:
-            mean, low, high = both.gap
-            gap = Difference(-mean, -high, -low)
+            mean, low, high, chance = both.gap
+            gap = Difference(-mean, -high, -low, chance)
             answers.append(Gain(pairs["task"], thing, gap, both.standing))
     prices = parsed_json(read_file(PRICES))
     for pairs in (pairs for pairs in pairs_of_gains() if "computed" in pairs):
         minima = prices[pairs["computed"]]["minima"]
         gain = minima["on policy"][0][1] - minima["likelihood"][0][1]
-        answers.append(Gain(pairs["task"], "loss", Difference(gain, gain, gain), Standing.BETTER))
+        gap = Difference(gain, gain, gain, 0.0)
+        answers.append(Gain(pairs["task"], "loss", gap, Standing.BETTER))
     return answers
 
 

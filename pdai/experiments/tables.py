@@ -289,7 +289,7 @@ def family(every: tuple[Results, ...]) -> list[Comparison]:
 
 def kept(rows: Sequence[Comparison], correction: Correction) -> list[Comparison]:
     """The comparisons of a family that are decided, and are so after a correction."""
-    corrected = correction([row.chance or 0.0 for row in rows])
+    corrected = correction([row.gap.chance for row in rows if row.gap])
     return [
         row
         for row, chance in zip(rows, corrected, strict=True)

@@ -74,7 +74,7 @@ def _text(results: Results, row: str, name: str, form: str) -> str:
         (gap,) = [both.gap for one in rows for both in _pairs(results, one, name, " - ")]
         if gap is None:
             raise ValueError("fewer than three seeds")
-        mean, low, high = (_known(value, f"+{form}") for value in gap)
+        mean, low, high = (_known(value, f"+{form}") for value in gap[:3])
         return f"{mean} [{low}, {high}]"
     every = [value for one in rows for value in _values(results, one, name, bool(each))]
     if not ends:

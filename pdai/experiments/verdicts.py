@@ -45,11 +45,16 @@ class Outcome(Enum):
 
 
 class Difference(NamedTuple):
-    """The second column minus the first, paired by seed: mean, and interval of 95 %."""
+    """The second column minus the first, paired by seed: mean, and interval of 95 %.
+
+    `chance` is the p-value of no difference, two-sided: below 0.05 exactly if the interval excludes
+    zero.
+    """
 
     mean: float
     low: float
     high: float
+    chance: float
 
     def text(self, digits: int) -> str:
         """The mean and its interval."""
@@ -111,34 +116,13 @@ class Comparison:
         values = self.paired[1] - self.paired[0]
         if len(values) < 3:
             return None
-        mean, count = float(values.mean()), len(values)
-        half = float(stdtrit(count - 1, 0.975)) * self._error(values)
-        excess = self._excess()
-        return Difference(mean, mean - half - max(excess, 0.0), mean + half + max(-excess, 0.0))
-
-    @cached_property
-    def chance(self) -> float | None:
-        """The p-value of no difference, two-sided; None with fewer than three common seeds.
-
-        Below 0.05 exactly if the interval of `gap` excludes zero.
-        """
-        values = self.paired[1] - self.paired[0]
-        if len(values) < 3:
-            return None
-        mean, excess, error = float(values.mean()), self._excess(), self._error(values)
-        beyond = abs(mean) - max(excess if mean > 0 else -excess, 0.0)
-        if beyond <= 0:
-            return 1.0
-        return 2 * float(stdtr(len(values) - 1, -beyond / error)) if error else 0.0
-
-    def _error(self, values: Any) -> float:
-        """The standard error of a mean."""
-        return float(values.std(ddof=1) / len(values) ** 0.5)
-
-    def _excess(self) -> float:
-        """The floor of the second column's samples, less that of the first."""
-        above, below = self.cells[1]
-        return float(below - above)
+        mean, freedom = float(values.mean()), len(values) - 1
+        error = float(values.std(ddof=1) / len(values) ** 0.5)
+        half, excess = float(stdtrit(freedom, 0.975)) * error, float(np.diff(self.cells[1])[0])
+        down, up = max(excess, 0.0), max(-excess, 0.0)
+        beyond = abs(mean) - (down if mean > 0 else up)
+        chance = 2 * float(stdtr(freedom, -beyond / error)) if error else 0.0
+        return Difference(mean, mean - half - down, mean + half + up, chance if beyond > 0 else 1.0)
 
     @cached_property
     def standing(self) -> Standing | None:
@@ -148,7 +132,7 @@ class Comparison:
         """
         if self.gap is None:
             return None
-        mean, low, high = self.gap
+        mean, low, high, _ = self.gap
         if abs(mean) >= self.results.measure.negligible and (low > 0 or high < 0):
             return Standing.BETTER if self.results.sign * mean < 0 else Standing.WORSE
         if self.is_at_the_floor() or self.is_without_power():
@@ -160,7 +144,7 @@ class Comparison:
     def outcome(self) -> Outcome:
         """The verdict."""
         experiment = self.results.experiment
-        if self.gap is None or self.standing is None:
+        if self.standing is None:
             return Outcome.OPEN
         is_tie = experiment.expects == "equal" or self.row in experiment.ties
         if self.standing not in DECIDED:

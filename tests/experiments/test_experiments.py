@@ -424,8 +424,8 @@ def test_the_two_cells_of_a_gain_differ_in_that_alone_and_are_corrected_for_once
 @pytest.mark.catches(
     "the gain is the other way round",
     "pdai/experiments/gains.py",
-    "Difference(-mean, -high, -low)",
-    "Difference(mean, low, high)",
+    "Difference(-mean, -high, -low, chance)",
+    "Difference(mean, low, high, chance)",
 )
 def test_what_brings_most_is_what_the_page_says() -> None:
     made = gains.gains(EVERY)
