@@ -9,7 +9,7 @@ import dataclasses
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from fast.training.compose import TrainConfig, from_json, to_json
 from reference.contract.errors import InputError, build, check_fields, check_integer
@@ -79,6 +79,10 @@ class Plan(ABC):
     def to_json(self) -> dict[str, Any]:
         """The plan as plain data, without its folder."""
         return {"format": FORMAT, "kind": self.kind, **vars(self), "config": to_json(self.config)}
+
+    def changed(self, **options: Any) -> Self:
+        """The plan with other options of its runs."""
+        return dataclasses.replace(self, config=self.config.changed(**options))
 
     def _turn(self, name: str, part: str, number: int) -> str:
         """The name of a part of a run: from the option `name`, in turn, or that of all runs."""

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from fast.dynamics.wrappers import CellOptions
 from fast.training.compose import TrainConfig
 from pdai.distributed.plan import Plan
-from pdai.experiments.trainings import Training, shortened
+from pdai.experiments.trainings import Training, config_of
 
 Metric = Literal["fcs", "tv", "separation", "memory", "best", "met", "edges"]
 Drawing = Literal["curves", "rows", "laws", "probe", "best", "none"]
@@ -226,7 +226,14 @@ class Experiment:
         return dataclasses.replace(
             self,
             cells=tuple(
-                dataclasses.replace(cell, config=shortened(cell.config, QUICK_STEPS))
+                dataclasses.replace(
+                    cell,
+                    config=cell.config.changed(
+                        steps=min(QUICK_STEPS, config_of(cell.config).optimiser.steps),
+                        evaluations=2,
+                        law_samples=2**12,
+                    ),
+                )
                 for cell in self.cells
                 if cell.config is not None and cell.row in kept
             ),

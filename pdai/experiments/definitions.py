@@ -9,7 +9,7 @@ from math import ceil, floor
 from pathlib import Path
 from typing import Any
 
-from fast.training.compose import TrainConfig, configure
+from fast.training.compose import configure
 from pdai.distributed.plan import DIRECT, KINDS
 from pdai.experiments.base import LEAST, LEAST_LOSS, LIKELIEST, Cell, Experiment, Quoted, cells
 from reference.contract.files import parsed_json, read_file
@@ -27,7 +27,7 @@ _MINIMA = {
     LEAST_LOSS: "on policy",
     "least loss, uniform exploration": "uniform",
 }
-# Bounds are shown with four digits everywhere, rounded outwards.
+# Floors are shown with four digits, rounded outwards.
 SHOWN_DIGITS = 4
 
 
@@ -40,8 +40,17 @@ def define(label: str, pho4: Path | None = None) -> Experiment:
     texts = ("title", "claim", "setting", "explained")
     fields |= {name: _flowing(fields.get(name, "")) for name in texts}
     if "bounds" in fields:
+        # The row of study:forgetting that each row has its prices of.
         names = {row["row"]: row["row"] for row in rows} | fields["bounds"]
-        fields["bounds"] = _prices(names)
+        stored = parsed_json(read_file(PRICES))
+        prices = {row: stored[name] for row, name in names.items() if name in stored}
+        bounds = {
+            name: {row: outwards(p[key][0], p[key][1], SHOWN_DIGITS) for row, p in prices.items()}
+            for name, key in _BOUNDS.items()
+        }
+        for name, loss in _MINIMA.items():
+            bounds[name] = {row: (*price["minima"][loss][0],) for row, price in prices.items()}
+        fields["bounds"] = bounds
     path = FOLDER / "findings" / f"{label.replace(':', '_')}.md"
     paragraphs = read_file(path, follow=True).decode().split("\n\n")
     finding = "\n\n".join(map(_flowing, paragraphs))
@@ -78,20 +87,12 @@ def _cells(row: Mapping[str, Any], pho4: Path | None) -> tuple[Cell, ...]:
         if pho4 is None:
             return cells(name, None, columns, paper)
         options["table"] = pho4
-    config = _task(options)
+    config = configure(**_whole(options))
     if "plan" in row:
         plan_options = {key: _fixed(value) for key, value in row["plan"].items()}
         plan = KINDS[plan_options.pop("kind")](config, **plan_options)
         return Cell(name, _COMBINED, plan), Cell(name, _PRODUCT, plan.runs()[DIRECT])
     return cells(name, config, columns, paper, row.get("probe"))
-
-
-def _task(options: Mapping[str, Any]) -> TrainConfig:
-    """The configuration of a row, with the options of the tasks that it is based on."""
-    while "base" in options:
-        rest = {key: value for key, value in options.items() if key != "base"}
-        options = {**_data()["tasks"][options["base"]], **rest}
-    return configure(**_with_network(options))
 
 
 def _columns(row: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -106,34 +107,19 @@ def _columns(row: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
                 for network in columns["networks"]
                 for rate in columns["learning_rates"]
             }
-        chosen |= {model: _with_network(options) for model, options in columns.items()}
+        chosen |= {model: _whole(options) for model, options in columns.items()}
     for model, size in row.get("latents", {}).items():
         chosen[model] = {**chosen[model], "latent_size": size}
     return {model: chosen[model] for model in row.get("models", chosen)}
 
 
-def _with_network(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options, with the name of a network replaced by the options of that network."""
-    rest = {key: value for key, value in options.items() if key != "network"}
-    return {**_data()["networks"][options["network"]], **rest} if "network" in options else rest
-
-
-def _prices(names: Mapping[str, str]) -> dict[str, dict[str, tuple[float, float]]]:
-    """The computed TV of rows, by name and row: floors, and the minima of two losses.
-
-    Args:
-        names: the row of study:forgetting that each row has its prices of.
-    """
-    stored = parsed_json(read_file(PRICES))
-    prices = {row: stored[name] for row, name in names.items() if name in stored}
-    bounds = {
-        name: {row: outwards(p[key][0], p[key][1], SHOWN_DIGITS) for row, p in prices.items()}
-        for name, key in _BOUNDS.items()
-    }
-    for name, loss in _MINIMA.items():
-        ends = {row: price["minima"][loss][0] for row, price in prices.items()}
-        bounds[name] = {row: (float(low), float(high)) for row, (low, high) in ends.items()}
-    return bounds
+def _whole(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options with those of the task and the network that they name, which they override."""
+    for key, kind in (("base", "tasks"), ("network", "networks")):
+        while key in options:
+            rest = {name: value for name, value in options.items() if name != key}
+            options = {**_data()[kind][options[key]], **rest}
+    return dict(options)
 
 
 def outwards(lower: Fraction | float, upper: Fraction | float, digits: int) -> tuple[float, float]:

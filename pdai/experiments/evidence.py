@@ -53,7 +53,7 @@ def by_tv(every: Sequence[Results]) -> str:
         if results.experiment.metric != "fcs":
             continue
         for before, row in _both(results, in_metric(results, "tv")):
-            if row.gap is None or before.gap is None:
+            if row.gap is None:
                 continue
             count += 1
             if before.outcome is not row.outcome:
@@ -145,26 +145,17 @@ def beside_the_paper(every: Sequence[Results]) -> str:
             paper, name = " / ".join(papers) or "no number", f"{experiment.label}: {row}"
             today = Comparison(results, row, experiment.compared).outcome.value
             body.append([name, paper, *_ours(results, row), today, "-", why])
-            body += _against_the_baseline(every, name)
+            body += [
+                [f"as printed{one.row.removeprefix(start)}", "-", _ours(other, one.row)[0], *"--",
+                 one.outcome.value if one.gap else other.experiment.missing, "-"]
+                for other in every
+                if (start := other.experiment.beside.get(name))
+                for one in compared(other, other.experiment.compared)
+                if f"{one.row}, ".startswith(f"{start}, ")
+            ]  # fmt: skip
     head = ["", "paper: without / with memory", "here, the same two", "here: SRWM+ / GRU+"]
     head += ["verdict", "against the baseline as printed", "explained by"]
     return markdown(head, body)
-
-
-def _against_the_baseline(every: Sequence[Results], name: str) -> list[list[str]]:
-    """A line for each row of other experiments that stands beside one."""
-    rows = [
-        (row, start)
-        for results in every
-        if (start := results.experiment.beside.get(name))
-        for row in compared(results, results.experiment.compared)
-        if f"{row.row}, ".startswith(f"{start}, ")
-    ]
-    return [
-        [f"as printed{row.row.removeprefix(start)}", "-", _ours(row.results, row.row)[0], "-", "-",
-         row.outcome.value if row.gap else row.results.experiment.missing, "-"]
-        for row, start in rows
-    ]  # fmt: skip
 
 
 def _ours(results: Results, row: str) -> list[str]:
@@ -210,11 +201,9 @@ def _stays(row: Comparison) -> bool:
     """True if a comparison stays decided, with its sign, whichever seed is left out."""
     results = row.results
     runs = [run for run in results.at(row.row).run if run.model in row.pair]
-    for seed in {run.seed for run in runs}:
-        rest = Results(results.experiment, [run for run in runs if run.seed != seed])
-        if Comparison(rest, row.row, row.pair).standing is not row.standing:
-            return False
-    return True
+    without = [[run for run in runs if run.seed != seed] for seed in {run.seed for run in runs}]
+    rests = [Results(results.experiment, some) for some in without]
+    return all(Comparison(rest, row.row, row.pair).standing is row.standing for rest in rests)
 
 
 # The tables by the names that texts of the report give them.

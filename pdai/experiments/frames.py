@@ -79,11 +79,8 @@ class Results:
     @cached_property
     def _numbers(self) -> dict[tuple[str, str], Any]:
         """Seed, metric and floor of each run, as the columns of an array for each cell."""
-        cells: dict[tuple[str, str], list[Any]] = {}
-        columns = ("row", "model", "seed", "learned", "floor")
-        for row, model, *numbers in zip(*(self.frame[name] for name in columns), strict=True):
-            cells.setdefault((row, model), []).append(numbers)
-        return {place: np.array(lines, float) for place, lines in cells.items()}
+        columns = ["seed", "learned", "floor"]
+        return {place: of[columns].to_numpy(float) for place, of in self._places.items()}
 
     def numbers(self, row: str, model: str) -> Any:
         """Seed, metric and floor of each run of a cell, as the columns of an array."""

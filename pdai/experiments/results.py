@@ -4,6 +4,7 @@ import dataclasses
 import json
 import statistics
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -116,18 +117,11 @@ def save(path: Path, experiment: Experiment, runs: list[Run]) -> None:
     """
     order = {(cell.row, cell.model): i for i, cell in enumerate(experiment.cells)}
     runs = sorted(runs, key=lambda run: (order[run.row, run.model], run.seed))
-    text = ",\n".join(json.dumps(rounded(dataclasses.asdict(run))) for run in runs)
+    # Seven digits, the precision of float32.
+    rounded = partial(json.loads, parse_float=lambda digits: float(f"{float(digits):.7g}"))
+    text = ",\n".join(json.dumps(rounded(json.dumps(dataclasses.asdict(run)))) for run in runs)
     head = f'"format": {FORMAT}, "label": {json.dumps(experiment.label)}'
     replace_file(path, f'{{{head}, "runs": [\n{text}\n]}}\n'.encode())
-
-
-def rounded(value: Any) -> Any:
-    """Plain data rounded to seven digits, the precision of float32."""
-    if isinstance(value, float):
-        return float(f"{value:.7g}")
-    if isinstance(value, dict):
-        return {key: rounded(item) for key, item in value.items()}
-    return [rounded(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def stored(experiment: Experiment, folder: Path = RESULTS) -> list[Run]:

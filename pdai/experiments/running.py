@@ -13,7 +13,7 @@ from pdai.distributed.engine import LocalProcesses, Task, bring_to_end
 from pdai.distributed.plan import Plan
 from pdai.experiments.base import Cell, Experiment
 from pdai.experiments.results import Run, load, save, wanted
-from pdai.experiments.trainings import Training, description, placed, short_name
+from pdai.experiments.trainings import Training, config_of, description, own_seed
 from reference.contract.errors import InputError
 from reference.contract.files import appending
 
@@ -92,8 +92,10 @@ def _missing(experiment: Experiment, runs: Sequence[Run], out: Path) -> dict[str
             # Equal trainings in two experiments share their folder.
             facts = json.dumps([description(cell.config, seed), cell.probe], sort_keys=True)
             digest = hashlib.sha256(facts.encode()).hexdigest()[:10]
-            folder = out / "runs" / f"{short_name(cell.config)}-{seed}-{digest}"
-            training = placed(cell.config, seed, folder)
+            made, task = cell.config, config_of(cell.config).task
+            kind = made.kind if isinstance(made, Plan) else made.name_of("dynamics")
+            folder = out / "runs" / f"{task.name}-{kind}-{seed}-{digest}"
+            training = made.changed(seed=own_seed(made, seed), out=folder)
             pieces = [*training.pieces().values()] if isinstance(training, Plan) else [training]
             steps = {config.folder(): config.optimiser.steps for config in pieces}
             name = f"{cell.row}, {cell.model}, seed {seed}"

@@ -3,7 +3,6 @@
 Imports no JAX, so that the command line answers at once.
 """
 
-import dataclasses
 import json
 from functools import cache
 from pathlib import Path
@@ -23,32 +22,9 @@ def config_of(training: Training) -> TrainConfig:
     return training if isinstance(training, TrainConfig) else training.config
 
 
-def placed(training: Training, seed: int, out: Path | None = None) -> Training:
-    """The training with a seed and a folder.
-
-    Args:
-        training: the training.
-        seed: the seed; a plan has several from there on.
-        out: the folder; by default one by name.
-    """
-    return _changed(training, seed=_own_seed(training, seed), out=out)
-
-
-def _own_seed(training: Training, seed: int) -> int:
+def own_seed(training: Training, seed: int) -> int:
+    """The seed of a training, by the number of its seed; a plan has several from there on."""
     return seed * (SPACING if isinstance(training, Plan) else 1)
-
-
-def shortened(training: Training, steps: int) -> Training:
-    """The training with fewer steps and measurements."""
-    fewer = min(steps, config_of(training).optimiser.steps)
-    return _changed(training, steps=fewer, evaluations=2, law_samples=2**12)
-
-
-def _changed(training: Training, **options: Any) -> Training:
-    config = config_of(training).changed(**options)
-    if isinstance(training, TrainConfig):
-        return config
-    return dataclasses.replace(training, config=config)
 
 
 def description(training: Training, seed: int) -> dict[str, Any]:
@@ -56,14 +32,13 @@ def description(training: Training, seed: int) -> dict[str, Any]:
 
     Who adds an option writes it into the stored ones, with what they did without it.
     """
-    return {**_first_description(training), "seed": _own_seed(training, seed)}
+    return {**_first_description(training), "seed": own_seed(training, seed)}
 
 
 @cache
 def _first_description(training: Training) -> dict[str, Any]:
     """That of seed 0."""
-    training = placed(training, 0)
-    config = config_of(training)
+    config = config_of(training).changed(seed=0, out=None)
     # The resolved score of generated data, and not the requested one.
     data = {**by_name(to_json(config)), **config.task.facts()}
     if not isinstance(training, TrainConfig):
@@ -72,13 +47,6 @@ def _first_description(training: Training) -> dict[str, Any]:
     # As JSON is read back, with lists for tuples.
     plain = json.loads(json.dumps(data, default=str))
     return {name: Path(value).name if name == "table" else value for name, value in plain.items()}
-
-
-def short_name(training: Training) -> str:
-    """A short name of a training, for folders."""
-    if isinstance(training, TrainConfig):
-        return f"{training.task.name}-{training.name_of('dynamics')}"
-    return f"{training.config.task.name}-{training.kind}"
 
 
 def total_steps(stored: dict[str, Any]) -> str:
