@@ -64,11 +64,15 @@ def labels() -> list[str]:
 
 def pairs_of_gains() -> list[dict[str, Any]]:
     """The pairs of stored cells that differ in one thing, task by task."""
-    return [
+    gains: list[dict[str, Any]] = [
         json.loads(json.dumps(gain).replace("{}", row))
         for gain in _data()["gain"]
         for row in gain.get("rows", [""])
     ]
+    for gain in gains:
+        if chain := gain.get("memory"):
+            gain.update(form=chain[:2], memory=chain[1:])
+    return gains
 
 
 @cache

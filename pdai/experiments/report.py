@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pdai.experiments.base import Experiment
 from pdai.experiments.definitions import FOLDER
-from pdai.experiments.evidence import TABLES
+from pdai.experiments.evidence import TABLES, Table
 from pdai.experiments.figures import draw
 from pdai.experiments.frames import Results
 from pdai.experiments.gains import picture
@@ -61,35 +61,15 @@ def section(results: Results) -> str:
 
 
 def report(every: Sequence[Results]) -> dict[str, str]:
-    """The whole report from the stored results: its first page, the details, and the questions."""
-    front = _joined(
-        _text("front"),
-        _text("rule"),
-        _text("overview"),
-        overview(every),
-        _text("all_rows"),
-        all_rows(every),
-        _text("guide"),
-        _text("reading"),
-    )
-    details = _joined(
-        _text("details"),
-        _text("models"),
-        *map(_with_finding, every),
-        _text("correlation"),
-        correlation(every),
-    )
-    pages = {"README.md": front, "details.md": details, "questions.md": _text("questions")}
-    for page, text in pages.items():
-        for name, table_of in TABLES.items():
+    """The pages of the report, with the tables and numbers that their texts name."""
+    pages = {}
+    for page in ("README.md", "details.md", "questions.md"):
+        text = read_file(FOLDER / "texts" / page, follow=True).decode()
+        for name, part in PARTS.items():
             if f"{{{name}}}" in text:
-                text = text.replace(f"{{{name}}}", table_of(every))
-        pages[page] = f"{filled(text, every)}\n"
+                text = text.replace(f"{{{name}}}", part(every))
+        pages[page] = filled(text, every)
     return pages
-
-
-def _text(name: str) -> str:
-    return read_file(FOLDER / "texts" / f"{name}.md", follow=True).decode().strip()
 
 
 def _joined(*parts: str) -> str:
@@ -118,6 +98,15 @@ def _with_finding(results: Results) -> str:
         picture if experiment.draw != "none" and results.runs else "",
         f"<details><summary>Cost</summary>\n\n{cost}\n\n</details>" if results.runs else "",
     )
+
+
+PARTS: dict[str, Table] = {
+    "experiments": lambda every: _joined(*map(_with_finding, every)),
+    "overview": overview,
+    "all rows": all_rows,
+    "correlation": correlation,
+    **TABLES,
+}
 
 
 def write_report(experiments: Sequence[Experiment]) -> list[Path]:

@@ -1,4 +1,4 @@
-"""Verdicts by the rule of `texts/rule.md`: of a row, and of all rows of an experiment together."""
+"""Verdicts by the rule of `texts/README.md`, of a row and of all rows of an experiment."""
 
 from collections import Counter
 from collections.abc import Sequence

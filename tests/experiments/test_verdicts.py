@@ -29,7 +29,7 @@ from tests.made_up_runs import run as run_of
 PAIR = ("Markovian", "SRWM")
 ROW = "N = 3"
 RULE, DETAILS, FRONT = (
-    (FOLDER / name).read_text() for name in ("texts/rule.md", "details.md", "README.md")
+    (FOLDER / name).read_text() for name in ("texts/README.md", "details.md", "README.md")
 )
 # The sizes below which nothing counts, as the rule on the first page has them.
 COUNTS = {
