@@ -200,7 +200,7 @@ def _continue(folder: Path, setup: Setup, probe: Probe | None, display: Display)
     meter, config = Meter(setup), setup.config
 
     def measure(state: TrainState, step: int) -> dict[str, Any]:
-        probed = {} if probe is None else {"probe": probe(setup, state, step)}
+        probed = {} if probe is None else {"probe": probe(setup, state)}
         tv = meter.now(state, step)
         return probed if tv is None else {"tv": tv, **probed}
 

@@ -21,8 +21,8 @@ from reference.looking.inspection import ONE_TERMINAL
 from reference.metrics import total_variation
 from reference.problems.base import is_ours
 
-# More figures for each evaluation: plain data, from a run's objects, its state and its step.
-Probe = Callable[[Setup, TrainState, int], dict[str, Any]]
+# More figures for each evaluation: plain data, from a run's objects and its state.
+Probe = Callable[[Setup, TrainState], dict[str, Any]]
 
 # `log R` is too coarse if neighbours in float32 are this many nats apart.
 COARSE = 1e-3

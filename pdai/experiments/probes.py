@@ -39,16 +39,11 @@ DRAWS = 16_384
 LEVEL, CERTIFIED = 1e-6, 8_192
 
 
-def aliasing(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
+def aliasing(setup: Setup, state: TrainState) -> dict[str, Any]:
     """The KL of eq:max_kl between `p_3` and `p_2` of Lines, in nats, for the first seed.
 
     `max KL(p_F(. | p_3, tau') || p_F(. | p_2, tau))` over the walks to `p_2` and `p_3`, of laws
     over actions. This does not use `exact_policy`, as there are too many walks to `p_N`.
-
-    Args:
-        setup: the set-up of the run.
-        state: the state of training.
-        step: its step.
     """
     environment = setup.environment
     walks = [walk for place in (2, 3) for walk in _walks(place, environment.actions - 1)]
@@ -80,43 +75,33 @@ def _log_p_f(policy: Policy, features: Array, masks: Array) -> Array:
     return policy.log_p_f(policy.network.unroll(features), masks[:, None])
 
 
-def memory(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
-    """KL(s) of fig:setsa, in nats, averaged over `p_1, ..., p_N`; of the first seed.
-
-    Args:
-        setup: the set-up of the run.
-        state: the state of training.
-        step: its step.
-    """
+def memory(setup: Setup, state: TrainState) -> dict[str, Any]:
+    """KL(s) of fig:setsa, in nats, averaged over `p_1, ..., p_N`; of the first seed."""
     assert setup.enumeration is not None
     lifted, forward = exact_policy(setup.policies(state)[0], setup.enumeration, MAX_LIFTED)
     kl = memory_kl(lifted, forward)
     return {"kl": float(np.mean([value for label, value in kl.items() if label != "p0"]))}
 
 
-def _new_paths(policy: Policy, setup: Setup, step: int) -> Paths:
+def _new_paths(policy: Policy, setup: Setup, state: TrainState) -> Paths:
     """Trajectories of a policy, in the number trained on since the last evaluation."""
     config = setup.config
     count = config.sampling.batch * max(1, round(config.optimiser.steps / config.run.evaluations))
     # No training has this many steps, so that no two seeds share random numbers.
-    return forward_paths(policy, setup.environment, count, 10**6 * config.run.seed + step)
+    seed = 10**6 * config.run.seed + int(state.step[0])
+    return forward_paths(policy, setup.environment, count, seed)
 
 
-def best(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
+def best(setup: Setup, state: TrainState) -> dict[str, Any]:
     """The best states among new samples, in the number trained on since the last evaluation.
 
     Pairs of label and log reward, of the learned policy and of the uniform one. The samples are
     drawn anew from the current policy: samples of training are not kept.
-
-    Args:
-        setup: the set-up of the run.
-        state: the state of training.
-        step: its step.
     """
     policy = setup.policies(state)[0]
 
     def top(policy: Policy) -> list[list[Any]]:
-        paths, first = _new_paths(policy, setup, step), dict[Any, float]()
+        paths, first = _new_paths(policy, setup, state), dict[Any, float]()
         for i in np.argsort(-paths.log_reward, kind="stable"):
             label = setup.environment.decode(jax.tree.map(lambda leaf, i=i: leaf[i], paths.ends))
             first[str(label)] = float(paths.log_reward[i])
@@ -127,16 +112,11 @@ def best(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
     return {"learned": top(policy), "uniform": top(uniform_policy(policy))}
 
 
-def met(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
+def met(setup: Setup, state: TrainState) -> dict[str, Any]:
     """The mass of the target's best 1 % of strings met by as many samples as `best` draws.
 
     Of the learned policy, of the uniform one, and of exact draws in expectation; a string counts
     once. Rewards are sums or products over positions.
-
-    Args:
-        setup: the set-up of the run.
-        state: the state of training.
-        step: its step.
     """
     problem, policy, record = setup.problem, setup.policies(state)[0], dict[str, float]()
     outer = np.add.outer if problem.form == "sum" else np.multiply.outer
@@ -145,25 +125,20 @@ def met(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
     least = np.partition(rewards, -size, axis=None)[-size]
     mass = np.where(rewards >= least, rewards, 0.0) / rewards[rewards >= least].sum()
     for name, sampler in (("learned", policy), ("uniform", uniform_policy(policy))):
-        tokens = np.asarray(_new_paths(sampler, setup, step).ends.tokens)
+        tokens = np.asarray(_new_paths(sampler, setup, state).ends.tokens)
         places = np.ravel_multi_index(tokens.T - 1, rewards.shape)
         record[name] = float(mass.ravel()[np.unique(places)].sum())
     missed = np.log1p(-rewards / rewards.sum()) * len(tokens)
     return record | {"exact": float((mass * -np.expm1(missed)).sum())}
 
 
-def projection(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
+def projection(setup: Setup, state: TrainState) -> dict[str, Any]:
     """A Markovian network of the same size, fitted to trajectories of the last policy.
 
     Claim markov-projection. Its figures are recorded under `instead`, only at the last step.
-
-    Args:
-        setup: the set-up of the run.
-        state: the state of training.
-        step: its step.
     """
     config = setup.config
-    if step < config.optimiser.steps:
+    if state.step[0] < config.optimiser.steps:
         return {}
     assert setup.enumeration is not None
     form = {"dynamics": "markov", "hidden_layers": 2, "parameters": config.dynamics.parameters}
@@ -188,20 +163,15 @@ def projection(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def edges(setup: Setup, state: TrainState, step: int) -> dict[str, Any]:
+def edges(setup: Setup, state: TrainState) -> dict[str, Any]:
     """The processor seconds of this process so far; at the end, errors of edge marginals.
 
     The errors are those of the learned policy, of the uniform one, and, in expectation, of the same
     number of exact draws. If nothing is enumerated, there is also a certified interval of the TV of
     trajectories, as from `pdai certify`.
-
-    Args:
-        setup: the set-up of the run.
-        state: the state of training.
-        step: its step.
     """
     record: dict[str, Any] = {"processor": time.process_time()}
-    if step < setup.config.optimiser.steps:
+    if state.step[0] < setup.config.optimiser.steps:
         return record
     policy, problem = setup.policies(state)[0], setup.config.problem()
     exact, seed = marginals_of(problem), setup.config.run.seed

@@ -54,7 +54,7 @@ def test_aliasing_is_that_of_the_reference_on_all_histories(dynamics: str) -> No
         for i in (2, 3)
         for child, name in ((f"q{i}", "stop"), (f"p{i + 1}", "one"), (f"p{i + 2}", "two"))
     }
-    divergence = aliasing(setup, setup.initial, 0)["kl"]
+    divergence = aliasing(setup, setup.initial)["kl"]
     # The reference has the network in float64, the probe in float32.
     assert divergence == pytest.approx(aliasing_kl(lifted, forward, "p2", "p3", actions), rel=1e-4)
     assert divergence > 1e-3
@@ -81,7 +81,7 @@ def test_memory_is_the_mean_divergence_between_histories() -> None:
         max(float(p @ np.log(p / q)) for p in after[i] for q in after[i])
         for i in range(1, LENGTH + 1)
     ]
-    divergence = memory(setup, setup.initial, 0)["kl"]
+    divergence = memory(setup, setup.initial)["kl"]
     assert divergence == pytest.approx(np.mean(largest), rel=1e-4)
     assert divergence > 1e-3
 
@@ -92,7 +92,7 @@ def test_memory_is_the_mean_divergence_between_histories() -> None:
 )
 def test_control_a_policy_without_memory_has_no_divergence(options: Any) -> None:
     setup = set_up(configure("lines", length=LENGTH, parameters=4_000, **options))
-    assert memory(setup, setup.initial, 0)["kl"] == 0
+    assert memory(setup, setup.initial)["kl"] == 0
 
 
 @pytest.mark.crosscheck("pdai.experiments.probes.best")
@@ -101,7 +101,7 @@ def test_the_best_states_are_those_of_highest_reward_among_enough_samples() -> N
         "syn", length=3, letters=4, dynamics="markov", parameters=4_000, batch=512, steps=4
     )
     setup = set_up(config)
-    states = best(setup, setup.initial, 0)
+    states = best(setup, setup.initial)
     problem = config.problem()
     assert setup.enumeration is not None
     dag = setup.enumeration.dag
@@ -132,14 +132,10 @@ def test_the_mass_that_is_met_is_of_the_best_strings_of_the_reference(form: str)
         form=form,
     )  # fmt: skip
     setup = set_up(config)
-    record, dag = met(setup, setup.initial, 5), enumerate_dag(config.problem())
-    rewards = dict(
-        zip(
-            (dag.labels[x] for x in dag.terminals),
-            enumerate_rewards(config.problem(), dag),
-            strict=True,
-        )
-    )
+    record = met(setup, setup.initial._replace(step=jnp.array([5])))
+    dag = enumerate_dag(config.problem())
+    labels = (dag.labels[x] for x in dag.terminals)
+    rewards = dict(zip(labels, enumerate_rewards(config.problem(), dag), strict=True))
     # 1 % of 1,296 strings, rounded up.
     top = sorted(rewards, key=lambda label: -rewards[label])[:13]
     whole = sum(rewards[label] for label in top)
@@ -161,8 +157,8 @@ def test_the_mass_that_is_met_is_of_the_best_strings_of_the_reference(form: str)
 @pytest.mark.crosscheck("pdai.experiments.probes.projection")
 def test_the_projection_stands_in_the_place_of_the_policy_at_the_last_step() -> None:
     setup = lines(3, dynamics="gru", steps=300, learning_rate=1e-2)
-    assert projection(setup, setup.initial, 299) == {}
-    measured = projection(setup, setup.initial, 300)["instead"]
+    assert projection(setup, setup.initial._replace(step=jnp.array([299]))) == {}
+    measured = projection(setup, setup.initial._replace(step=jnp.array([300])))["instead"]
     assert measured["tv_kind"] == "float64"
     learned = measured["learned"]
     assert setup.enumeration is not None
@@ -187,7 +183,7 @@ def test_the_error_of_edge_marginals_is_that_of_the_exact_law() -> None:
     dag = setup.enumeration.dag
     parents = np.array([dag.labels[x].parents for x in dag.terminals])[:, None]
     policy = setup.policies(setup.initial)[0]
-    errors = edges(setup, setup.initial, 300)
+    errors = edges(setup, setup.initial._replace(step=jnp.array([300])))
     for name, sampler in (("learned", policy), ("uniform", uniform_policy(policy))):
         p_t = exact_law(sampler, setup.enumeration, float64=True).probabilities
         off = probes.distance(np.tensordot(p_t, parents >> np.arange(3)[:, None] & 1, 1), exact)
