@@ -10,7 +10,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from fast.dynamics.wrappers import CellOptions
 from fast.training.compose import TrainConfig
-from pdai.distributed.plan import Plan
 from pdai.experiments.trainings import Training, config_of
 
 Metric = Literal["fcs", "tv", "separation", "memory", "best", "met", "edges"]
@@ -97,10 +96,12 @@ class Cell:
 
     @property
     def kind(self) -> str:
-        """The kind of network: matrix-valued memory, another recurrence, or neither."""
+        """The kind of network: matrix-valued memory, attention, another recurrence, or none."""
         options = self.config.dynamics if isinstance(self.config, TrainConfig) else None
         if self.dynamics in ("srwm", "self-referential"):
             return "matrix"
+        if self.dynamics == "attention":
+            return "attention"
         return "recurrence" if isinstance(options, CellOptions) else "other"
 
 
@@ -122,7 +123,6 @@ class Experiment:
             or their mass; or none.
         compared: the columns whose paired difference decides, the paper's claim last.
         also: further pairs of columns whose differences are shown.
-        expects: the paper's claim about the second column: better, or no different.
         seeds: the reported seeds.
         ties: the rows in which the paper itself predicts no difference.
         best_form: whether the compared columns have the SRWM in its best form, not as printed.
@@ -152,7 +152,6 @@ class Experiment:
     draw: Drawing = "curves"
     compared: Pair = (MARKOVIAN, PRINTED)
     also: tuple[Pair, ...] = ((MARKOVIAN, STRONGEST), (MARKOVIAN, BEST), (RESET, BEST))
-    expects: Literal["better", "equal"] = "better"
     seeds: tuple[int, ...] = SEEDS
     ties: tuple[str, ...] = ()
     best_form: bool = False
@@ -208,11 +207,6 @@ class Experiment:
             if name in self.models and name not in (first, second):
                 pairs.setdefault(name, (first, name))
         return pairs
-
-    @property
-    def is_combined(self) -> bool:
-        """True if some samplers are combined from others."""
-        return any(isinstance(cell.config, Plan) for cell in self.cells)
 
     @property
     def models(self) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from reference.looking.show import save_figure
 MARKERS, LINES = "osD^vPXh*", ("-", "--", ":", "-.")
 GREY: dict[str, Any] = {"color": TARGET, "lw": 1.2}
 UNTRAINED, EXACT = ":", "--"
-# The colours of computed bounds: the first is for Markovian policies, if any.
+# The colours of computed bounds.
 BOUNDS = ("#0072B2", "#222222", "#CC79A7", "#E69F00", "#882255")
 # Ends of an interval that are closer than by this factor are one line.
 WIDER = 1.01

@@ -89,13 +89,13 @@ def _with_finding(results: Results) -> str:
             f"Verdicts were first stored with seeds 0 to {first - 1}; {count - first} more seeds "
             f"were added after them{others}."
         )
-    picture = f"![{experiment.title}](results/{experiment.slug}.png)"
+    figure = f"![{experiment.title}](results/{experiment.slug}.png)"
     cost = markdown(COSTS, costs(results))
     return _joined(
         section(results),
         added,
         experiment.finding,
-        picture if experiment.draw != "none" and results.runs else "",
+        figure if experiment.draw != "none" and results.runs else "",
         f"<details><summary>Cost</summary>\n\n{cost}\n\n</details>" if results.runs else "",
     )
 

@@ -46,7 +46,7 @@ def reproduce(experiment: Experiment, out: Path, jobs: int, say: Callable[[str],
         say: prints a line of progress.
 
     Raises:
-        InputError: if the folder cannot be made.
+        InputError: if the folder cannot be made, or its file of results is damaged.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 from scipy import stats
 
+from pdai.distributed.plan import Plan
 from pdai.experiments.base import (
     BEST,
     FORMS,
@@ -80,7 +81,7 @@ def table(results: Results) -> Any:
         # No spread is shown, as this is one sampler, measured with several samples.
         line["uniform policy"] = _ends([results.untrained(row)], number)
         line[experiment.best_name] = _ends([results.best(row)], number)
-        if experiment.is_combined:
+        if any(isinstance(cell.config, Plan) for cell in experiment.cells):
             allowed = results.at(row).bound
             line["TV that residuals allow (combined-tv-bound)"] = (
                 "not run" if allowed.empty

@@ -146,7 +146,7 @@ class Comparison:
         experiment = self.results.experiment
         if self.standing is None:
             return Outcome.OPEN
-        is_tie = experiment.expects == "equal" or self.row in experiment.ties
+        is_tie = self.row in experiment.ties
         if self.standing not in DECIDED:
             # If both are exact and the target is uniform, the untrained policy is exact as well.
             is_equal = self.is_at_the_floor() or self.standing is Standing.LEVEL
@@ -271,7 +271,7 @@ def against(pair: Pair) -> str:
 def in_a_line(results: Results) -> str:
     """The verdicts of an experiment, such as "SRWM against Markovian: opposite in 2 of 2 rows".
 
-    They are of the SRWM's forms that have runs, or else of the first pair.
+    They are of all forms but the GRU's that have runs, or else of the first pair.
     """
     experiment = results.experiment
     forms = [pair for name, pair in experiment.forms.items() if name != BEST]

@@ -116,7 +116,7 @@ def word(experiment: Experiment, runs: list[dict[str, Any]], row: str, pair: Any
         0.95, len(gaps) - 1, sum(gaps) / len(gaps), scipy.stats.sem(gaps)
     ) if len(set(gaps)) > 1 else (gaps[0], gaps[0])  # fmt: skip
     low, high = low - max(least[1] - least[0], 0), high + max(least[0] - least[1], 0)
-    mean, is_tie = sum(gaps) / len(gaps), experiment.expects == "equal" or row in experiment.ties
+    mean, is_tie = sum(gaps) / len(gaps), row in experiment.ties
     if abs(mean) >= small and (low > 0 or high < 0):
         if is_tie or up * mean > 0:
             return "opposite"
@@ -214,7 +214,6 @@ def drawn(rng: np.random.Generator) -> Comparison:
             runs.append(dataclasses.replace(BLANK[seed], **facts))
         columns.append(runs)
     options: dict[str, Any] = {"metric": metric, "seeds": range(5)}
-    options["expects"] = choice("better", "better", "equal")
     options |= {"reaches": choice(None, 0.05), "ties": choice((), (), (ROW,))}
     if metric == "tv" and min(one.value("tv") or 0 for runs in columns for one in runs) > 0:
         options["claimed_ratio"] = choice(None, 0.2, 0.5)

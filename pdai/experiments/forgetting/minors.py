@@ -25,9 +25,10 @@ from math import floor, isqrt
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import linprog
 from scipy.sparse import csr_matrix
+
+from fast.checking.minimise import Vector
 
 # w in the docstring; among tenths, 2/5 gave the largest bounds on bit sequences.
 RAISING = Fraction(2, 5)
@@ -39,7 +40,6 @@ GRAIN = 2**60
 # Added to divisors that may be 0.
 TINY = 1e-300
 
-Vector = npt.NDArray[np.float64]
 Minor = tuple[str, str, str, str]
 
 

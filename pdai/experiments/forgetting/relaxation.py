@@ -18,14 +18,12 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import linprog
 from scipy.sparse import csr_array, diags_array, eye_array, hstack, vstack
 from scipy.sparse.csgraph import connected_components
 
+from fast.checking.minimise import Vector
 from reference.expressivity.aliasing import TiedPolicies
-
-Vector = npt.NDArray[np.float64]
 
 # The ends of boxes are multiples of this, so that floats hold them, and 1 less them, exactly.
 GRAIN = 2.0**-40
