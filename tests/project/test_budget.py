@@ -44,13 +44,13 @@ ROOMS = {
     "pdai/posteriors": (1_181, None),
     # 220 lines more for the claim aliased-forks, in rationals; 5 for the tier of the reals; 40 for
     # the lemma that each proof in Coq lacks.
-    # 36 for the mass of the best strings met, against the reference.
-    "verify": (22_901, 21_000),
+    # 36 for the mass of the best strings met, 5 for errors of edges, against the reference.
+    "verify": (22_910, 21_000),
     # 400 lines more: texts and branches of the extracted checker, sentences on the baseline as
     # printed and its floor, stumbles of new users, and false bounds over the reals. 55 for the
     # baseline and 32 bits after ten times the steps, 37 for heavy tails and all gains.
     # 38 for a log Z of the wrong sign, and a missing stop.
-    "tests": (26_587, 18_500),
+    "tests": (26_588, 18_500),
     # Kernels by number of seeds: 8, with a test as long. Chains over graphs, from pdai: 111.
     "benchmarks": (4_853, 2_500),
     "examples": (3_301, 2_500),
@@ -69,7 +69,7 @@ ROOMS = {
 # once: 45 (with tests 50).
 PRODUCT = {"lines": (50_016, 40_500), "files": (317, 240), "functions": (3_069, 2_300)}
 # Lemmas that proofs in Coq lack: 45. Tests of the baseline after ten times the steps: 50.
-ALL = (108_006, 86_000)
+ALL = (108_016, 86_000)
 
 
 class Size(NamedTuple):

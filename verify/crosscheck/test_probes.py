@@ -174,21 +174,30 @@ def test_the_projection_stands_in_the_place_of_the_policy_at_the_last_step() -> 
 
 
 @pytest.mark.long
-@pytest.mark.crosscheck("pdai.experiments.probes.edges")
+@pytest.mark.crosscheck("pdai.experiments.probes.edges", "pdai.experiments.probes.distance")
+@pytest.mark.crosscheck("pdai.experiments.probes.marginals_of")
+@pytest.mark.crosscheck("pdai.experiments.probes.spread_of_draws")
 def test_the_error_of_edge_marginals_is_that_of_the_exact_law() -> None:
     config = configure("structure", nodes=3, rows=20, parameters=4_000, steps=300)
     setup = with_policy(set_up(config), 2)
-    exact = probes.marginals_of(config.problem())
     assert setup.enumeration is not None
     dag = setup.enumeration.dag
     parents = np.array([dag.labels[x].parents for x in dag.terminals])[:, None]
+    graphs, rewards = parents >> np.arange(3)[:, None] & 1, enumerate_rewards(config.problem(), dag)
+    exact = np.tensordot([float(r / sum(rewards)) for r in rewards], graphs, 1)
+    assert probes.marginals_of(config.problem()) == pytest.approx(exact)
     policy = setup.policies(setup.initial)[0]
     errors = edges(setup, setup.initial._replace(step=jnp.array([300])))
     for name, sampler in (("learned", policy), ("uniform", uniform_policy(policy))):
         p_t = exact_law(sampler, setup.enumeration, float64=True).probabilities
-        off = probes.distance(np.tensordot(p_t, parents >> np.arange(3)[:, None] & 1, 1), exact)
+        law = np.tensordot(p_t, graphs, 1)
+        # The diagonal, which is no edge, is zero in both.
+        off = np.abs(law - exact).sum() / 6
+        assert probes.distance(law, exact) == pytest.approx(off)
         # Of 16,384 draws the share of an edge has a standard error of 0.004 at most.
         assert errors[name] == pytest.approx(off, abs=0.005)
-    # Control: the two are further apart than that, and exact draws are near 0.
+    # Control: the two are further apart than that.
     assert abs(errors["learned"] - errors["uniform"]) > 0.01
-    assert 0 < errors["exact"] < 0.01
+    shares = np.random.default_rng(0).binomial(probes.DRAWS, exact, (2_000, 3, 3)) / probes.DRAWS
+    of_draws = np.abs(shares - exact).sum((1, 2)).mean() / 6
+    assert errors["exact"] == probes.spread_of_draws(exact) == pytest.approx(of_draws, rel=0.05)
