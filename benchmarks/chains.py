@@ -5,17 +5,17 @@ A chain moves graphs edge by edge (`GraphTarget`), or orders (`OrderTarget`); it
 discarded.
 """
 
+import argparse
 import time
+from functools import cache, partial
 from itertools import groupby, islice
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.harness import parser
-from pdai.distributed.engine import LocalProcesses
+from pdai.distributed.engine import LocalProcesses, Task, bring_to_end
 from pdai.experiments import EXPERIMENTS
 from pdai.experiments.probes import distance, marginals_of, spread_of_draws
 from pdai.experiments.results import RESULTS, Run, load, save
@@ -84,28 +84,28 @@ def walked(row: str, model: str, problem: StructureLearning, states: int, seed: 
     )  # fmt: skip
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Runs the chains that are not stored, and stores each as it ends."""
-    command = parser(__doc__)
-    command.set_defaults(out=RESULTS / f"{STUDY.slug}.json")
-    path: Path = command.parse_args(arguments).out
+def main(path: Path = RESULTS / f"{STUDY.slug}.json") -> None:
+    """Runs the chains that a file of results lacks, and stores each as it ends."""
     runs = load(path)
     done = {(run.row, run.model, run.seed) for run in runs}
     configs = {cell.row: config_of(cell.config) for cell in STUDY.runnable if cell.config}
-    problems = {row: configs[row].problem() for row in STATES}
-    jobs: list[Any] = [
-        (row, model, problems[row], states, seed)
+    problem = cache(lambda row: configs[row].problem())
+    tasks = {
+        f"{row}, {model}, seed {seed}": Task(partial(walked, row, model, problem(row), n), seed, {})
         for row, of in STATES.items()
-        for model, states in of.items()
+        for model, n in of.items()
         for seed in STUDY.seeds
         if (row, model, seed) not in done
-    ]
+    }
     with LocalProcesses(default_jobs(), pinned=True) as workers:
-        for run in workers.map(walked, *zip(*jobs, strict=True)) if jobs else ():
-            runs.append(run)
+        for ended in bring_to_end(tasks, workers, print):
+            if ended.error:
+                raise ended.error
+            runs.append(ended.result)
             save(path, STUDY, runs)
-            print(f"{run.row}, {run.model}, seed {run.seed}: {run.value('edges'):.4f}", flush=True)
+            print(f"{ended.name}: {ended.result.value('edges'):.4f}", flush=True)
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
     main()

@@ -397,7 +397,7 @@ def usual_options(owner: "type[Task]", options: Mapping[str, Any]) -> dict[str, 
 
 
 def refuse_misplaced(names: Collection[str], parts: Mapping[str, Any]) -> None:
-    """Refuses options of parts that are not chosen, naming the part; names of none pass."""
+    """Refuses options of parts and tasks that are not chosen, by name; other names pass."""
     offered = (option_names(type(part)) for part in parts.values())
     for name in sorted(set(names).difference(*offered)):
         if any(_owners(kind, name) for kind in (*CHOICES.values(), _tasks())):

@@ -184,7 +184,7 @@ class Experiment:
 
     @property
     def best_name(self) -> str:
-        """What the best value of a row is called."""
+        """The name of the best value of a row, in tables and figures."""
         return "best possible" if self.optimum else "exact sampling"
 
     @property

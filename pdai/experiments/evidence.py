@@ -123,7 +123,7 @@ def untrained(every: Sequence[Results]) -> str:
             is_above = "yes" if papers[0] >= ours else "no"
             numbers = [f"{number:.3f}" for number in (*papers, ours)]
             body.append([f"{results.experiment.label}: {row}", *numbers, is_above])
-        head = ["", "paper: Markovian", "paper: path-dependent", "never trained, here"]
+    head = ["", "paper: Markovian", "paper: path-dependent", "never trained, here"]
     return markdown([*head, "Markovian no better"], body)
 
 

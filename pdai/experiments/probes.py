@@ -38,6 +38,8 @@ DRAWS = 16_384
 # The probability that a certificate is wrong, and the number of its trajectories.
 LEVEL, CERTIFIED = 1e-6, 8_192
 
+Floats = npt.NDArray[np.float64]
+
 
 def aliasing(setup: Setup, state: TrainState) -> dict[str, Any]:
     """The KL of eq:max_kl between `p_3` and `p_2` of Lines, in nats, for the first seed.
@@ -186,9 +188,6 @@ def edges(setup: Setup, state: TrainState) -> dict[str, Any]:
         bound = with_log_z(rows, interval, LEVEL, Budget(samples=CERTIFIED), Draws())
         record["certified"] = list(bound.interval)
     return record
-
-
-Floats = npt.NDArray[np.float64]
 
 
 def marginals_of(problem: StructureLearning) -> Floats:

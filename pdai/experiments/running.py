@@ -92,10 +92,10 @@ def _missing(experiment: Experiment, runs: Sequence[Run], out: Path) -> dict[str
             # Equal trainings in two experiments share their folder.
             facts = json.dumps([description(cell.config, seed), cell.probe], sort_keys=True)
             digest = hashlib.sha256(facts.encode()).hexdigest()[:10]
-            made, task = cell.config, config_of(cell.config).task
-            kind = made.kind if isinstance(made, Plan) else made.name_of("dynamics")
-            folder = out / "runs" / f"{task.name}-{kind}-{seed}-{digest}"
-            training = made.changed(seed=own_seed(made, seed), out=folder)
+            training = cell.config
+            kind = training.kind if isinstance(training, Plan) else training.name_of("dynamics")
+            folder = out / "runs" / f"{config_of(training).task.name}-{kind}-{seed}-{digest}"
+            training = training.changed(seed=own_seed(training, seed), out=folder)
             pieces = [*training.pieces().values()] if isinstance(training, Plan) else [training]
             steps = {config.folder(): config.optimiser.steps for config in pieces}
             name = f"{cell.row}, {cell.model}, seed {seed}"

@@ -207,6 +207,7 @@ def test_verdicts_that_added_seeds_change_are_listed() -> None:
 
 
 def test_the_paper_beside_what_was_never_trained() -> None:
+    assert untrained([]).count("\n") == 1
     assert "| 0.900 | no |" in untrained([results_of(FAR, NEAR)])
     runs: list[Run] = [
         dataclasses.replace(one, uniform={"tv": {"mean": 0.4}})

@@ -1,7 +1,7 @@
 """Edge marginals as a measure, and chains in the place of trained samplers."""
 
 from concurrent.futures import ThreadPoolExecutor
-from itertools import permutations
+from itertools import permutations, product
 from math import comb
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from benchmarks import chains
-from benchmarks.chains import WALKERS, adjacency, walked
 from fast.training.compose import configure
 from pdai.experiments.facts import facts
 from pdai.experiments.frames import Results
@@ -51,14 +50,14 @@ def test_exact_draws_are_as_far_off_as_all_samples_of_that_size(draws: int) -> N
 
 def test_adjacency_is_that_of_the_edges() -> None:
     graph = (0b110, 0, 0b10)
-    edges = {(int(u), int(v)) for u, v in np.argwhere(adjacency(graph))}
+    edges = {(int(u), int(v)) for u, v in np.argwhere(chains.adjacency(graph))}
     assert edges == set(Network(graph).edges)
 
 
-@pytest.mark.parametrize("model", WALKERS)
+@pytest.mark.parametrize("model", chains.WALKERS)
 def test_a_chain_comes_to_the_exact_marginals_and_is_the_same_again(model: str) -> None:
     def of(states: int, seed: int) -> Any:
-        (probe,) = walked("3", model, CONFIG.problem(), states, seed).probes
+        (probe,) = chains.walked("3", model, CONFIG.problem(), states, seed).probes
         return probe
 
     probe = of(40_000, 3)
@@ -100,23 +99,20 @@ def test_chains_are_stored_and_shown_like_trainings(
     monkeypatch.setattr(chains, "STATES", states)
     monkeypatch.setattr(chains, "LocalProcesses", lambda jobs, **_: ThreadPoolExecutor(jobs))
     path = tmp_path / "chains.json"
-    chains.main(["--out", str(path)])
+    chains.main(path)
     runs = wanted(chains.STUDY, load(path))
-    assert [(run.model, run.seed) for run in runs] == [
-        (model, seed) for model in WALKERS for seed in chains.STUDY.seeds
-    ]
+    assert [(run.model, run.seed) for run in runs] == [*product(chains.WALKERS, chains.STUDY.seeds)]
     assert "order MCMC - structure MCMC [95 %]" in section(Results(chains.STUDY, runs))
     assert {line[3] for line in costs(Results(chains.STUDY, runs))} == {"50 states", "100 states"}
     # What is stored is not run again.
     before = path.read_bytes()
-    chains.main(["--out", str(path)])
+    chains.main(path)
     assert path.read_bytes() == before
 
 
 def test_the_stored_chains_are_those_of_the_benchmark() -> None:
-    runs = [run for run in stored(chains.STUDY) if run.model in WALKERS]
+    runs = [run for run in stored(chains.STUDY) if run.model in chains.WALKERS]
     assert len(runs) == 30
     for run in runs:
-        states = chains.STATES[run.row][run.model]
-        assert run.config == {"moves": states, "seed": run.seed}
-        assert run.probes[0]["step"] == states
+        assert run.config == {"moves": chains.STATES[run.row][run.model], "seed": run.seed}
+        assert run.probes[0]["step"] == run.config["moves"]

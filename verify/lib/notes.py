@@ -21,9 +21,9 @@ def write_table(notes: Path, scopes: Mapping[str, str] | None = None) -> None:
     What tests looked at, by claim, is by default what the file says now.
     """
     lines = read_file(notes).decode().splitlines(keepends=True) if notes.exists() else []
-    kept, table = ("".join(x for x in lines if x.startswith("| ") is of) for of in (False, True))
-    written = markdown(scopes_of(table) if scopes is None else scopes)
-    replace_file(notes, (kept + written).encode())
+    table = "".join(line for line in lines if line.startswith("| "))
+    kept = "".join(line for line in lines if not line.startswith("| "))
+    replace_file(notes, (kept + markdown(scopes_of(table) if scopes is None else scopes)).encode())
     for claim in CLAIMS:
         note = notes.parent / claim.note
         if note.exists():
