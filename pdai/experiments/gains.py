@@ -27,6 +27,7 @@ THINGS = {
     "memory": ("#009E73", "^"),
     "steps": ("#882255", "D"),
     "loss": ("#CC79A7", "v"),
+    "likelihood": ("#56B4E9", "*"),
     "exploration": ("#222222", "X"),
 }
 LINEAR = 0.001
@@ -69,7 +70,7 @@ def gains(every: Sequence[Results]) -> list[Gain]:
         minima = prices[pairs["computed"]]["minima"]
         gain = minima["on policy"][0][1] - minima["likelihood"][0][1]
         gap = Difference(gain, gain, gain, 0.0)
-        answers.append(Gain(pairs["task"], "loss", gap, Standing.BETTER))
+        answers.append(Gain(pairs["task"], "likelihood", gap, Standing.BETTER))
     return answers
 
 

@@ -446,7 +446,7 @@ def test_what_brings_most_is_what_the_page_says() -> None:
     assert by_task["walk, sinusoid, one-hot, 6,000 steps"]["memory"].standing is Standing.WORSE
     unseen = [task for task in most if task.endswith(("one seen", "last 4", "last 2"))]
     assert {most[task] for task in unseen} == {"memory"}
-    assert most["grid, blocks of 4"] == "loss"
+    assert most["grid, blocks of 4"] == "likelihood"
     twos = by_task["grid, blocks of 2"]
     assert -twos["exploration"].gap.mean > twos["memory"].gap.mean
     keys = product(("form", "memory"), DECIDED)
