@@ -36,6 +36,9 @@ def define(label: str, pho4: Path | None = None) -> Experiment:
     fields = dict(next(entry for entry in _data()["experiment"] if entry["label"] == label))
     shared = {name: fields.pop(name) for name in _OF_A_ROW if name in fields}
     rows = [{**shared, **row} for row in fields.pop("rows")]
+    if steps := fields.pop("again", 0):
+        again = f"{{}}, {steps:,} steps"
+        rows += [{**row, "row": again.format(row["row"]), "steps": steps} for row in rows]
     every = tuple(cell for row in rows for cell in _cells(row, pho4))
     texts = ("title", "claim", "setting", "explained")
     fields |= {name: _flowing(fields.get(name, "")) for name in texts}
