@@ -1,26 +1,31 @@
-"""Policies fitted by maximum likelihood to the trajectories that a sampler draws."""
+"""Policies fitted by maximum likelihood to trajectories of a sampler, or of the target."""
 
 import math
 import time
 from collections.abc import Callable
 from itertools import takewhile
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 
 from fast.balance.steps import evaluate
 from fast.dynamics.perceptron import Perceptron
 from fast.environments import AbstractEnvironment, feature_count
+from fast.laws.enumeration import Enumeration
 from fast.policies.backward import LearnedBackward
 from fast.policies.policy import Policy
+from fast.sampling.backward import sample_backward
 from fast.sampling.forward import sample_trajectories
 from fast.sampling.trajectories import Trajectories, uniforms
 from fast.training.options import OptimiserOptions
 
 Fitted = TypeVar("Fitted")
+# The trajectories of a step, by its key and its number.
+Draw: TypeAlias = Callable[[jax.Array, jax.Array], Trajectories]
 
 # For a learned `p_B`: trajectories per step, width of both hidden layers, first learning rate.
 TRAJECTORIES, WIDTH, RATE = 256, 128, 3e-3
@@ -51,12 +56,43 @@ def fit_projection(
         batch: the trajectories of each step, drawn anew.
         seed: the seed of every draw.
     """
-
-    def log_likelihood(markovian: Policy, drawn: Trajectories) -> jax.Array:
-        return evaluate(markovian, environment, drawn).log_p_f.sum(-1)
-
     draw = _drawing(policy, environment, batch)
-    return _fit(markovian, optimiser.for_network(), log_likelihood, draw, optimiser.steps, seed)
+    return _fit_forward(markovian, environment, optimiser, draw, seed)
+
+
+def fit_target(
+    enumeration: Enumeration,
+    policy: Policy,
+    environment: AbstractEnvironment,
+    *,
+    optimiser: OptimiserOptions,
+    batch: int,
+    seed: int,
+) -> Policy:
+    """A policy fitted to exact draws of the target: maximum likelihood.
+
+    It maximises `E log p_F(tau)` over `x ~ R(x) / Z` and `tau ~ p_B(. | x)`.
+
+    Args:
+        enumeration: the listed states, with their rewards.
+        policy: a policy at its initial weights, whose `p_B` is fixed and reads no latent.
+        environment: the state graph as array code.
+        optimiser: the steps, the rule and its learning rate.
+        batch: the draws of each step.
+        seed: the seed of every draw.
+    """
+    weights = np.exp(enumeration.log_rewards - enumeration.log_z)
+    places = np.random.default_rng(seed).choice(
+        len(weights), (optimiser.steps, batch), p=weights / weights.sum()
+    )
+    dag = enumeration.dag
+    ends = environment.encode_batch([dag.labels[node] for node in dag.terminals])
+
+    def draw(key: jax.Array, step: jax.Array) -> Trajectories:
+        final = jax.tree.map(lambda leaf: jnp.asarray(leaf)[jnp.asarray(places)[step]], ends)
+        return sample_backward(policy, environment, final, uniforms(key, environment, batch))
+
+    return _fit_forward(policy, environment, optimiser, draw, seed)
 
 
 def tightened(
@@ -115,30 +151,41 @@ def log_likelihood(
     return jnp.sum(jnp.where(drawn.active, taken, 0.0), -1)
 
 
-def _drawing(
-    policy: Policy, environment: AbstractEnvironment, batch: int
-) -> Callable[[jax.Array], Trajectories]:
-    def draw(key: jax.Array) -> Trajectories:
+def _drawing(policy: Policy, environment: AbstractEnvironment, batch: int) -> Draw:
+    def draw(key: jax.Array, _: jax.Array) -> Trajectories:
         return sample_trajectories(policy, environment, uniforms(key, environment, batch))[0]
 
     return draw
+
+
+def _fit_forward(
+    policy: Policy,
+    environment: AbstractEnvironment,
+    optimiser: OptimiserOptions,
+    draw: Draw,
+    seed: int,
+) -> Policy:
+    def log_likelihood(policy: Policy, drawn: Trajectories) -> jax.Array:
+        return evaluate(policy, environment, drawn).log_p_f.sum(-1)
+
+    return _fit(policy, optimiser.for_network(), log_likelihood, draw, optimiser.steps, seed)
 
 
 def _fit(
     fitted: Fitted,
     rule: optax.GradientTransformation,
     log_likelihood: Callable[[Any, Trajectories], jax.Array],
-    draw: Callable[[jax.Array], Trajectories],
+    draw: Draw,
     steps: int,
     seed: int,
     seconds: float = math.inf,
 ) -> Fitted:
-    """Ascends the mean log likelihood of trajectories, drawn anew at each step from its key."""
+    """Ascends the mean log likelihood of trajectories, drawn anew at each step."""
     state = rule.init(eqx.filter(fitted, eqx.is_array))
 
     @eqx.filter_jit
-    def move(fitted: Any, state: Any, key: jax.Array) -> tuple[Any, Any]:
-        drawn = draw(key)
+    def move(fitted: Any, state: Any, step: jax.Array) -> tuple[Any, Any]:
+        drawn = draw(jax.random.fold_in(jax.random.key(seed), step), step)
 
         def loss(fitted: Any) -> jax.Array:
             return -jnp.mean(log_likelihood(fitted, drawn))
@@ -149,5 +196,5 @@ def _fit(
 
     end = time.monotonic() + seconds
     for step in takewhile(lambda _: time.monotonic() < end, range(steps)):
-        fitted, state = move(fitted, state, jax.random.fold_in(jax.random.key(seed), step))
+        fitted, state = move(fitted, state, jnp.asarray(step))
     return fitted

@@ -15,7 +15,7 @@ from pdai.experiments.trainings import Training, config_of
 Metric = Literal["fcs", "tv", "separation", "memory", "best", "met", "edges"]
 Drawing = Literal["curves", "rows", "laws", "probe", "best", "none"]
 Layout = Literal["rows", "models"]
-ProbeName = Literal["aliasing", "memory", "best", "met", "projection", "edges"]
+ProbeName = Literal["aliasing", "memory", "best", "met", "projection", "likelihood", "edges"]
 Pair: TypeAlias = tuple[str, str]
 
 MARKOVIAN, PRINTED, BEST, RESET = "Markovian", "SRWM", "GRU+", "GRU+ reset"
@@ -252,12 +252,14 @@ def cells(
     Args:
         row: the name of the row.
         config: the configuration that they share; None if a file is missing.
-        models: the options that each model changes.
+        models: the options that each model changes, and its own probe.
         paper: the paper's numbers, for the first columns.
         probe: a further measurement in training.
     """
     quoted = [*paper, *[None] * (len(models) - len(paper))]
-    return tuple(
-        Cell(row, name, config and config.changed(**options), number, probe)
-        for (name, options), number in zip(models.items(), quoted, strict=True)
-    )
+    made = []
+    for (name, options), number in zip(models.items(), quoted, strict=True):
+        changed = {key: value for key, value in options.items() if key != "probe"}
+        own = options.get("probe", probe)
+        made.append(Cell(row, name, config and config.changed(**changed), number, own))
+    return tuple(made)

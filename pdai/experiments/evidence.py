@@ -30,8 +30,8 @@ def gains_table(every: Sequence[Results]) -> str:
     """A line for each task and a column for each thing; what counts is bold."""
     cells: dict[str, dict[str, str]] = {}
     for task, thing, gap, standing in gains(every):
-        text = gap.text(4) if gap.low < gap.high else f"{gap.mean:+.4f}, computed"
-        cells.setdefault(task, {})[thing] = f"**{text}**" if standing in DECIDED else text
+        text = f"**{gap.text(4)}**" if standing in DECIDED else gap.text(4)
+        cells.setdefault(task, {})[thing] = text
     body = [[task, *(of.get(thing, "-") for thing in THINGS)] for task, of in cells.items()]
     return markdown(["TV less by", *THINGS], body)
 

@@ -13,10 +13,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from pdai.experiments.base import Cell, Experiment
-from pdai.experiments.definitions import PRICES, pairs_of_gains
+from pdai.experiments.definitions import pairs_of_gains
 from pdai.experiments.frames import Results
 from pdai.experiments.verdicts import DECIDED, Comparison, Difference, Standing
-from reference.contract.files import parsed_json, read_file
 
 BOTH = ("before", "after")
 # The things, with their colour and marker.
@@ -58,19 +57,13 @@ class Gain(NamedTuple):
 
 
 def gains(every: Sequence[Results]) -> list[Gain]:
-    """All gains, in the order of their definition, and those by likelihood, which are computed."""
+    """All gains, in the order of their definition."""
     answers = []
     for pairs, thing, both in trained(tuple(every)):
         if both.gap and both.standing:
             mean, low, high, chance = both.gap
             gap = Difference(-mean, -high, -low, chance)
             answers.append(Gain(pairs["task"], thing, gap, both.standing))
-    prices = parsed_json(read_file(PRICES))
-    for pairs in (pairs for pairs in pairs_of_gains() if "computed" in pairs):
-        minima = prices[pairs["computed"]]["minima"]
-        gain = minima["on policy"][0][1] - minima["likelihood"][0][1]
-        gap = Difference(gain, gain, gain, 0.0)
-        answers.append(Gain(pairs["task"], "likelihood", gap, Standing.BETTER))
     return answers
 
 

@@ -2,7 +2,8 @@
 
 import math
 import time
-from functools import reduce
+from collections.abc import Callable
+from functools import partial, reduce
 from typing import Any
 
 import equinox as eqx
@@ -14,7 +15,7 @@ from jaxtyping import Array
 from scipy.stats import binom
 
 from fast.laws.exact_policy import exact_policy
-from fast.laws.likelihood import fit_projection
+from fast.laws.likelihood import fit_projection, fit_target
 from fast.laws.paths import Paths, forward_paths
 from fast.laws.row_sampler import RowSampler
 from fast.laws.terminal_law import law_of
@@ -137,17 +138,27 @@ def met(setup: Setup, state: TrainState) -> dict[str, Any]:
 def projection(setup: Setup, state: TrainState) -> dict[str, Any]:
     """A Markovian network of the same size, fitted to trajectories of the last policy.
 
-    Claim markov-projection. Its figures are recorded under `instead`, only at the last step.
+    Claim markov-projection.
     """
-    config = setup.config
+    return _refitted(setup, state, partial(fit_projection, setup.policies(state)[0]))
+
+
+def likelihood(setup: Setup, state: TrainState) -> dict[str, Any]:
+    """A Markovian network of the same size, fitted to exact draws of the target."""
+    assert setup.enumeration is not None
+    return _refitted(setup, state, partial(fit_target, setup.enumeration))
+
+
+def _refitted(setup: Setup, state: TrainState, fit: Callable[..., Policy]) -> dict[str, Any]:
+    """The figures of a new Markovian network, as `instead`, only at the last step."""
+    config, environment = setup.config, setup.environment
     if state.step[0] < config.optimiser.steps:
         return {}
     assert setup.enumeration is not None
     form = {"dynamics": "markov", "hidden_layers": 2, "parameters": config.dynamics.parameters}
-    plain, environment = config.changed(**form), setup.environment
-    fitted = fit_projection(
-        setup.policies(state)[0],
-        make_policy(plain, environment, key=jax.random.key(config.run.seed)),
+    new = make_policy(config.changed(**form), environment, key=jax.random.key(config.run.seed))
+    fitted = fit(
+        new,
         environment,
         optimiser=config.optimiser,
         batch=config.sampling.batch,
@@ -218,5 +229,6 @@ PROBES: dict[ProbeName, Probe] = {
     "best": best,
     "met": met,
     "projection": projection,
+    "likelihood": likelihood,
     "edges": edges,
 }

@@ -11,7 +11,7 @@ import pytest
 
 from fast.balance.steps import evaluate
 from fast.laws.exact_policy import exact_policy
-from fast.laws.likelihood import fit_projection, log_likelihood, tightened
+from fast.laws.likelihood import fit_projection, fit_target, log_likelihood, tightened
 from fast.laws.terminal_law import exact_law
 from fast.laws.walk import base_log_p_b
 from fast.policies.policy import Policy
@@ -50,6 +50,32 @@ def test_it_comes_to_the_terminal_law_of_the_policy() -> None:
     # 128 samples a step, of which the last ones count: noise of about a hundredth is left.
     assert distance(600) < 0.02
     assert distance(1) > 0.2
+
+
+@pytest.mark.crosscheck("fast.laws.likelihood.fit_target")
+def test_likelihood_comes_to_the_target() -> None:
+    plain, enumeration = fitted_by(1), INSTANCE.enumeration
+    rewards = [float(reward) for reward in enumeration.rewards]
+    target = [reward / sum(rewards) for reward in rewards]
+
+    def distance(policy: Policy) -> float:
+        law = exact_law(policy, enumeration, float64=True)
+        return float(total_variation(law.probabilities.tolist(), target))
+
+    assert distance(fitted_by(600)) < 0.02
+    assert distance(plain) > 0.1
+
+
+def fitted_by(steps: int) -> Policy:
+    """By exact draws."""
+    return fit_target(
+        INSTANCE.enumeration,
+        random_policy(INSTANCE.environment, seed=1, dynamics="markov"),
+        INSTANCE.environment,
+        optimiser=OptimiserOptions(steps=steps, learning_rate=1e-2),
+        batch=128,
+        seed=0,
+    )
 
 
 @dataclass(frozen=True)
