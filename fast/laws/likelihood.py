@@ -31,68 +31,41 @@ Draw: TypeAlias = Callable[[jax.Array, jax.Array], Trajectories]
 TRAJECTORIES, WIDTH, RATE = 256, 128, 3e-3
 
 
-def fit_projection(
+def fit_likelihood(
+    source: Policy | Enumeration,
     policy: Policy,
-    markovian: Policy,
     environment: AbstractEnvironment,
     *,
     optimiser: OptimiserOptions,
     batch: int,
     seed: int,
 ) -> Policy:
-    """A Markovian policy fitted to the trajectories of a path-dependent one.
+    """A policy fitted to trajectories of a sampler, or to those of the target.
 
-    Every path-dependent policy has a Markov projection with the same terminal law (claim
+    It maximises `E log p_F(tau)`, over `x ~ R(x) / Z` and `tau ~ p_B(. | x)` if the source is the
+    target. Every path-dependent policy has a Markov projection with the same terminal law (claim
     markov-projection): at each state it takes actions in proportion to the flow of the policy over
-    their edges, summed over all pasts. It maximises `E log q(tau)` over `tau ~ p_F` among all
-    Markovian `q`, and the gap `KL(p_F || q)` is the price of forgetting. A larger gap after
-    training is due to the network or the optimiser.
+    their edges, summed over all pasts. It is the maximum over all Markovian policies, and the gap
+    `KL(p_F || q)` is the price of forgetting. A larger gap after training is due to the network or
+    the optimiser.
 
     Args:
-        policy: the path-dependent policy.
-        markovian: a Markovian policy at its initial weights.
+        source: the sampler, or the listed states of the target with their rewards.
+        policy: a policy at its initial weights; for a target with a fixed `p_B` of no latent.
         environment: the state graph as array code.
         optimiser: the steps, the rule and its learning rate.
         batch: the trajectories of each step, drawn anew.
         seed: the seed of every draw.
     """
-    draw = _drawing(policy, environment, batch)
-    return _fit_forward(markovian, environment, optimiser, draw, seed)
+    if isinstance(source, Enumeration):
+        draw = _of_target(source, policy, environment, (optimiser.steps, batch), seed)
+    else:
+        draw = _drawing(source, environment, batch)
 
+    def log_likelihood(policy: Policy, drawn: Trajectories) -> jax.Array:
+        return evaluate(policy, environment, drawn).log_p_f.sum(-1)
 
-def fit_target(
-    enumeration: Enumeration,
-    policy: Policy,
-    environment: AbstractEnvironment,
-    *,
-    optimiser: OptimiserOptions,
-    batch: int,
-    seed: int,
-) -> Policy:
-    """A policy fitted to exact draws of the target: maximum likelihood.
-
-    It maximises `E log p_F(tau)` over `x ~ R(x) / Z` and `tau ~ p_B(. | x)`.
-
-    Args:
-        enumeration: the listed states, with their rewards.
-        policy: a policy at its initial weights, whose `p_B` is fixed and reads no latent.
-        environment: the state graph as array code.
-        optimiser: the steps, the rule and its learning rate.
-        batch: the draws of each step.
-        seed: the seed of every draw.
-    """
-    weights = np.exp(enumeration.log_rewards - enumeration.log_z)
-    places = np.random.default_rng(seed).choice(
-        len(weights), (optimiser.steps, batch), p=weights / weights.sum()
-    )
-    dag = enumeration.dag
-    ends = environment.encode_batch([dag.labels[node] for node in dag.terminals])
-
-    def draw(key: jax.Array, step: jax.Array) -> Trajectories:
-        final = jax.tree.map(lambda leaf: jnp.asarray(leaf)[jnp.asarray(places)[step]], ends)
-        return sample_backward(policy, environment, final, uniforms(key, environment, batch))
-
-    return _fit_forward(policy, environment, optimiser, draw, seed)
+    return _fit(policy, optimiser.for_network(), log_likelihood, draw, optimiser.steps, seed)
 
 
 def tightened(
@@ -158,17 +131,24 @@ def _drawing(policy: Policy, environment: AbstractEnvironment, batch: int) -> Dr
     return draw
 
 
-def _fit_forward(
+def _of_target(
+    target: Enumeration,
     policy: Policy,
     environment: AbstractEnvironment,
-    optimiser: OptimiserOptions,
-    draw: Draw,
+    shape: tuple[int, int],
     seed: int,
-) -> Policy:
-    def log_likelihood(policy: Policy, drawn: Trajectories) -> jax.Array:
-        return evaluate(policy, environment, drawn).log_p_f.sum(-1)
+) -> Draw:
+    weights = np.exp(target.log_rewards - target.log_z)
+    places = np.random.default_rng(seed).choice(len(weights), shape, p=weights / weights.sum())
+    labels = [target.dag.labels[node] for node in target.dag.terminals]
+    ends = jax.tree.map(jnp.asarray, environment.encode_batch(labels))
 
-    return _fit(policy, optimiser.for_network(), log_likelihood, draw, optimiser.steps, seed)
+    def draw(key: jax.Array, step: jax.Array) -> Trajectories:
+        final = jax.tree.map(lambda leaf: leaf[jnp.asarray(places)[step]], ends)
+        draws = uniforms(key, environment, shape[1])
+        return sample_backward(policy, environment, final, draws)
+
+    return draw
 
 
 def _fit(

@@ -259,7 +259,7 @@ def cells(
     quoted = [*paper, *[None] * (len(models) - len(paper))]
     made = []
     for (name, options), number in zip(models.items(), quoted, strict=True):
-        changed = {key: value for key, value in options.items() if key != "probe"}
-        own = options.get("probe", probe)
+        changed = dict(options)
+        own = changed.pop("probe", probe)
         made.append(Cell(row, name, config and config.changed(**changed), number, own))
     return tuple(made)

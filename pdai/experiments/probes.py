@@ -2,8 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable
-from functools import partial, reduce
+from functools import reduce
 from typing import Any
 
 import equinox as eqx
@@ -14,8 +13,9 @@ import numpy.typing as npt
 from jaxtyping import Array
 from scipy.stats import binom
 
+from fast.laws.enumeration import Enumeration
 from fast.laws.exact_policy import exact_policy
-from fast.laws.likelihood import fit_projection, fit_target
+from fast.laws.likelihood import fit_likelihood
 from fast.laws.paths import Paths, forward_paths
 from fast.laws.row_sampler import RowSampler
 from fast.laws.terminal_law import law_of
@@ -136,29 +136,26 @@ def met(setup: Setup, state: TrainState) -> dict[str, Any]:
 
 
 def projection(setup: Setup, state: TrainState) -> dict[str, Any]:
-    """A Markovian network of the same size, fitted to trajectories of the last policy.
-
-    Claim markov-projection.
-    """
-    return _refitted(setup, state, partial(fit_projection, setup.policies(state)[0]))
+    """A Markovian network fitted to trajectories of the last policy (claim markov-projection)."""
+    return _refitted(setup, state, setup.policies(state)[0])
 
 
 def likelihood(setup: Setup, state: TrainState) -> dict[str, Any]:
-    """A Markovian network of the same size, fitted to exact draws of the target."""
+    """A Markovian network fitted to exact draws of the target."""
     assert setup.enumeration is not None
-    return _refitted(setup, state, partial(fit_target, setup.enumeration))
+    return _refitted(setup, state, setup.enumeration)
 
 
-def _refitted(setup: Setup, state: TrainState, fit: Callable[..., Policy]) -> dict[str, Any]:
-    """The figures of a new Markovian network, as `instead`, only at the last step."""
+def _refitted(setup: Setup, state: TrainState, source: Policy | Enumeration) -> dict[str, Any]:
+    """The figures of a Markovian network of the same size, as `instead`, only at the last step."""
     config, environment = setup.config, setup.environment
     if state.step[0] < config.optimiser.steps:
         return {}
     assert setup.enumeration is not None
     form = {"dynamics": "markov", "hidden_layers": 2, "parameters": config.dynamics.parameters}
-    new = make_policy(config.changed(**form), environment, key=jax.random.key(config.run.seed))
-    fitted = fit(
-        new,
+    fitted = fit_likelihood(
+        source,
+        make_policy(config.changed(**form), environment, key=jax.random.key(config.run.seed)),
         environment,
         optimiser=config.optimiser,
         batch=config.sampling.batch,
