@@ -125,6 +125,7 @@ def test_the_page_on_losses_has_the_stored_numbers() -> None:
     lines = {line.row: line for line in price.lines()}
     hidden = {row: line for row, line in lines.items() if line.price.floor.high > 0}
     losses = Results(define("study:losses"), stored(define("study:losses")))
+    alike = [row for row in losses.rows if row in hidden]
 
     def at(row: str) -> list[float]:
         """What some policy attains, and the TV at the minimum of each loss."""
@@ -134,7 +135,8 @@ def test_the_page_on_losses_has_the_stored_numbers() -> None:
     for row in ("bits, last 4", "bits, last 2", "grid, blocks of 2", "grid, blocks of 4"):
         least, likeliest, on_policy, uniform = at(row)
         assert all(is_proved for _, is_proved in lines[row].price.minima.values())
-        cells = [least, likeliest, on_policy, mean(lines[row].trained[MARKOVIAN]), uniform]
+        cells = [least, likeliest, losses.values(row, "likelihood").mean(), on_policy]
+        cells += [mean(lines[row].trained[MARKOVIAN]), uniform]
         cells.append(losses.values(row, "TB, uniform").mean())
         assert f"| {row} | {' | '.join(f'{tv:.4f}' for tv in cells)} |" in page
     least, likeliest, on_policy, uniform = at("grid, blocks of 2")
@@ -148,6 +150,16 @@ def test_the_page_on_losses_has_the_stored_numbers() -> None:
     costs = [Comparison(losses, row, ("TB", "TB, uniform")).gap for row in ("SIX6", "sparse grid")]
     of_six6, of_grid = (gap.mean for gap in costs if gap)
     assert f"cost {of_six6:.3f} on SIX6, and {of_grid:.2f} on the sparse grid" in page
+    gaps = {row: Comparison(losses, row, ("likelihood", "TB")).gap for row in losses.rows}
+    by_likelihood = {row: gap.mean for row, gap in gaps.items() if gap}
+    assert {row for row, gain in by_likelihood.items() if gain > 0} == {*alike, "walk, rings"}
+    above = {row: losses.values(row, "likelihood").mean() - at(row)[1] for row in alike}
+    assert max(above[row] for row in alike if row.startswith("grid")) < 0.0005
+    _, most = outwards(0, max(above.values()), SHOWN_DIGITS)
+    assert f"on bits at most {most:.4f} farther off" in page
+    seen = [f"{-by_likelihood[row]:.3f} on" for row in ("16 bits", "SIX6", "sparse grid")]
+    assert f"by {seen[0]} 16 bits, {seen[1]} SIX6 and {seen[2]} the sparse grid" in page
+    assert f"where most is search, it is nearer by {by_likelihood['walk, rings']:.3f}" in page
     pairs = [losses.values(row, name).mean() for row in losses.rows if row not in hidden
              for name in ("TB", "log variance")]  # fmt: skip
     assert "the means of the two losses are within 0.002" in page
@@ -177,8 +189,8 @@ def test_the_page_on_losses_has_the_stored_numbers() -> None:
     assert min(moves["bits"]) > -0.006
     ends = [f"{end(moves['SIX6']):.3f}" for end in (min, max)]
     assert f"On SIX6 uniform exploration costs {' to '.join(ends)}: there" in page
-    alike = Results(define("study:aliasing"), stored(define("study:aliasing")))
-    before = alike.untrained("grid, blocks of 4")
+    blocks = Results(define("study:aliasing"), stored(define("study:aliasing")))
+    before = blocks.untrained("grid, blocks of 4")
     beyond = [row for row in hidden if at(row)[2] > before and row.startswith("grid")]
     assert beyond == ["grid, blocks of 4", "grid, blocks of 8"]
     assert "With blocks of 4 and 8 that of trajectory balance is farther off than an" in page
