@@ -26,7 +26,7 @@ THINGS = {
     "memory": ("#009E73", "^"),
     "steps": ("#882255", "D"),
     "loss": ("#CC79A7", "v"),
-    "likelihood": ("#56B4E9", "*"),
+    "likelihood": ("#8C510A", "<"),
     "exploration": ("#222222", "X"),
 }
 LINEAR = 0.001

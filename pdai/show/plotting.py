@@ -72,8 +72,8 @@ LOOKS: dict[str, Look] = {
     "Markovian, block": Look("#332288", "--"),
     "GRU+": _GRU_PLUS,
     "GRU+ reset": Look("#66C2A5", "--", "^", is_filled=False),
-    # A Markovian network fitted to GRU+.
     "GRU+ projected": Look("#56B4E9", "--", "D"),
+    "likelihood": OTHER,
     "TB": KINDS["markov"],
     "log variance": Look("#009E73", marker="s"),
     "GNN": Look("#56B4E9", marker="h"),
