@@ -18,7 +18,7 @@ from fast.policies.policy import uniform_policy
 from fast.runs.setup import Setup, set_up
 from fast.training.compose import configure
 from pdai.experiments import probes
-from pdai.experiments.probes import aliasing, best, edges, memory, met, projection
+from pdai.experiments.probes import aliasing, best, edges, likelihood, memory, met, projection
 from reference.expressivity.memory import aliasing_kl
 from reference.problems import enumerate_dag, enumerate_rewards
 from verify.crosscheck.instances import random_policy
@@ -154,7 +154,7 @@ def test_the_mass_that_is_met_is_of_the_best_strings_of_the_reference(form: str)
 
 
 @pytest.mark.long
-@pytest.mark.crosscheck("pdai.experiments.probes.projection")
+@pytest.mark.crosscheck("pdai.experiments.probes.projection", "pdai.experiments.probes.likelihood")
 def test_the_projection_stands_in_the_place_of_the_policy_at_the_last_step() -> None:
     setup = lines(3, dynamics="gru", steps=300, learning_rate=1e-2)
     assert projection(setup, setup.initial._replace(step=jnp.array([299]))) == {}
@@ -171,6 +171,10 @@ def test_the_projection_stands_in_the_place_of_the_policy_at_the_last_step() -> 
     assert learned["tv"]["mean"] == pytest.approx(off[0], abs=0.03)
     # Control: another policy is elsewhere.
     assert abs(learned["tv"]["mean"] - off[1]) > 0.03
+    # Fitted to the target it is there, and not before the last step.
+    assert likelihood(setup, setup.initial._replace(step=jnp.array([299]))) == {}
+    exact = likelihood(setup, setup.initial._replace(step=jnp.array([300])))["instead"]
+    assert exact["learned"]["tv"]["mean"] < 0.03 < off[0]
 
 
 @pytest.mark.long
