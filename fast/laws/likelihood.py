@@ -51,7 +51,7 @@ def fit_likelihood(
 
     Args:
         source: the sampler, or the listed states of the target with their rewards.
-        policy: a policy at its initial weights; for a target with a fixed `p_B` of no latent.
+        policy: a policy at its initial weights; for a target its `p_B` must read no latent.
         environment: the state graph as array code.
         optimiser: the steps, the rule and its learning rate.
         batch: the trajectories of each step, drawn anew.
