@@ -139,12 +139,12 @@ def _of_target(
     seed: int,
 ) -> Draw:
     weights = np.exp(target.log_rewards - target.log_z)
-    places = np.random.default_rng(seed).choice(len(weights), shape, p=weights / weights.sum())
+    drawn = np.random.default_rng(seed).choice(len(weights), shape, p=weights / weights.sum())
     labels = [target.dag.labels[node] for node in target.dag.terminals]
-    ends = jax.tree.map(jnp.asarray, environment.encode_batch(labels))
+    places, ends = jax.tree.map(jnp.asarray, (drawn, environment.encode_batch(labels)))
 
     def draw(key: jax.Array, step: jax.Array) -> Trajectories:
-        final = jax.tree.map(lambda leaf: leaf[jnp.asarray(places)[step]], ends)
+        final = jax.tree.map(lambda leaf: leaf[places[step]], ends)
         draws = uniforms(key, environment, shape[1])
         return sample_backward(policy, environment, final, draws)
 

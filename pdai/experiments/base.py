@@ -257,9 +257,9 @@ def cells(
         probe: a further measurement in training.
     """
     quoted = [*paper, *[None] * (len(models) - len(paper))]
-    made = []
+    in_row = []
     for (name, options), number in zip(models.items(), quoted, strict=True):
         changed = dict(options)
         own = changed.pop("probe", probe)
-        made.append(Cell(row, name, config and config.changed(**changed), number, own))
-    return tuple(made)
+        in_row.append(Cell(row, name, config and config.changed(**changed), number, own))
+    return tuple(in_row)
