@@ -22,7 +22,7 @@ FRONT = [ROOT / f"{name}.md" for name in ("README", "PROMISE", "CONTRIBUTING", "
 PAGES = (*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "records").glob("*.md"))
 TEXTS = (*FRONT, *sorted(PAGES), *sorted(NOTES.rglob("*.md")))
 # Made with the site.
-MADE = ("docs/pictures/", "docs/paper/", "docs/api/", "docs/command_line.md")
+MADE = ("docs/paper/", "docs/api/", "docs/command_line.md")
 
 
 def broken_links(file: Path, text: str) -> list[str]:

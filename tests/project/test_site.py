@@ -62,6 +62,7 @@ def test_the_command_line_page_has_every_command() -> None:
 def test_pictures_are_drawn() -> None:
     drawn = pages.pictures()
     assert all(text.startswith("<svg") for text in drawn.values())
+    assert all((ROOT / "docs" / path).read_text() == text for path, text in drawn.items())
     # The lift has two states above c.
     assert "s→a→c" in drawn["pictures/lift.svg"]
     assert "s→a→c" not in drawn["pictures/graph.svg"]
