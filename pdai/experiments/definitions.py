@@ -54,8 +54,7 @@ def define(label: str, pho4: Path | None = None) -> Experiment:
             bounds[name] = {row: (*price["minima"][loss][0],) for row, price in prices.items()}
         fields["bounds"] = bounds
     path = FOLDER / "findings" / f"{label.replace(':', '_')}.md"
-    paragraphs = read_file(path, follow=True).decode().split("\n\n")
-    finding = "\n\n".join(map(_flowing, paragraphs))
+    finding = "\n\n".join(map(_flowing, read_file(path, follow=True).decode().split("\n\n")))
     return Experiment(cells=every, finding=finding, **{k: _fixed(v) for k, v in fields.items()})
 
 

@@ -61,14 +61,15 @@ def figure_of(results: Results) -> Figure:
 def looks(experiment: Experiment) -> dict[str, Look]:
     """The look of each column: forms of one model share a colour, and differ in lines and marks."""
     styles: dict[str, Look] = {}
-    for cell in experiment.cells:
-        if cell.model in styles:
-            continue
-        style = look(cell.model, cell.dynamics)
-        count = sum(used.colour == style.colour for used in styles.values())
+    first = {cell.model: cell.dynamics for cell in reversed(experiment.cells)}
+    for model in experiment.models:
+        style = look(model, first[model])
+        used = [one.marker for one in styles.values() if one.colour == style.colour]
         if style in styles.values():
-            style = style._replace(line=LINES[count % 4], marker=MARKERS[count % len(MARKERS)])
-        styles[cell.model] = style
+            after = MARKERS[len(used) % len(MARKERS) :]
+            marker = next((mark for mark in after if mark not in used), after[0])
+            style = style._replace(line=LINES[len(used) % 4], marker=marker)
+        styles[model] = style
     return styles
 
 

@@ -72,10 +72,11 @@ def test_the_models_of_a_row_differ_in_the_network_alone(label: str) -> None:
     experiment = EXPERIMENTS[label]
     assert set(experiment.compared) <= set(experiment.models)
     # These compare something else.
+    of_loss = {"loss", "log_z_learning_rate", "penalty"}
     compared = {
         "study:srwm": {"epsilon"},
-        "tab:preferencesa": {*OF_A_MODEL, "loss", "log_z_learning_rate", "penalty"},
-        "study:losses": {"loss", "log_z_learning_rate", "penalty", "epsilon", "temperature"},
+        "tab:preferencesa": {*OF_A_MODEL, *of_loss},
+        "study:losses": {*of_loss, "epsilon", "temperature", "batch"},
         "study:tuning": {*OF_A_MODEL, "learning_rate"},
         "study:srwm_best": {*OF_A_MODEL, "learning_rate"},
         "study:aliasing": {*OF_A_MODEL, "learning_rate"},

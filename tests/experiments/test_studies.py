@@ -159,6 +159,9 @@ def test_the_page_on_losses_has_the_stored_numbers() -> None:
     assert f"on bits at most {most:.4f} farther off" in page
     seen = [f"{-by_likelihood[row]:.3f} on" for row in ("16 bits", "SIX6", "sparse grid")]
     assert f"by {seen[0]} 16 bits, {seen[1]} SIX6 and {seen[2]} the sparse grid" in page
+    less = [f"{Comparison(losses, row, ('likelihood', 'likelihood, 512')).size:.2f}"
+            for row in ("16 bits", "sparse grid")]  # fmt: skip
+    assert f"leave {less[0]} of its TV on 16 bits, and {less[1]} on the sparse grid" in page
     assert f"where most is search, it is nearer by {by_likelihood['walk, rings']:.3f}" in page
     pairs = [losses.values(row, name).mean() for row in losses.rows if row not in hidden
              for name in ("TB", "log variance")]  # fmt: skip
