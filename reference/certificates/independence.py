@@ -90,8 +90,8 @@ def check_independent(owner: str, samples: Sequence[Hashable], level: float) -> 
     enough = [x for x in looks if x.apart and x.log_capital >= -math.log(SHARE * level)] or looks
     seen = max(enough, key=lambda x: (x.apart == 1 and x.equal > x.expected, x.log_capital))
     raise DependentError(
-        f"no verdict: {owner}: {seen.pairs} {seen.equal:,} times, and independent draws, each "
-        f"foretold from those before it, about {seen.expected:,.0f}: {_advice(seen, places)}; "
+        f"no verdict: {owner}: {seen.pairs} {seen.equal:,} times, where the draws before each "
+        f"foretell about {seen.expected:,.0f}: {_advice(seen, places)}; "
         "if_independent (--if-independent) takes them for independent"
     )
 

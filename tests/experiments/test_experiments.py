@@ -459,8 +459,8 @@ def test_what_brings_most_is_what_the_page_says() -> None:
     behind = ["16 bits, one-hot", "sets, K = 16", "sets, K = 24"]
     assert printed["memory", Standing.BETTER] == [f"{task}, as printed" for task in ahead]
     assert printed["memory", Standing.WORSE] == [f"{task}, as printed" for task in behind]
-    largest = max((one for one in made if one.thing == "memory"), key=lambda one: one.gap.mean)
-    assert largest.task == "150 comparisons, one-hot, as printed"
+    largest = sorted((-x.gap.mean, x.task.split()[0]) for x in made if x.thing == "memory")[:4]
+    assert [name for _, name in largest] == ["150", "50", "grid,", "bits,"]
     for task in ahead[:4]:
         of = by_task[f"{task}, as printed"]
         assert of["biases"].gap.mean > of["memory"].gap.mean
