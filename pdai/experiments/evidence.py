@@ -13,6 +13,7 @@ from pdai.experiments.frames import Results
 from pdai.experiments.gains import THINGS, gains
 from pdai.experiments.tables import (
     by_benjamini_hochberg,
+    by_benjamini_yekutieli,
     by_holm,
     claimed,
     family,
@@ -101,9 +102,9 @@ def fragile(every: Sequence[Results]) -> str:
     weak = [row for row in of_five if not _stays(row)]
     listed = "; ".join(f"{_place(row)}, {against(row.pair)}" for row in weak)
     return (
-        f"Among {len(rows)} comparisons that are decided, {len(of_five)} have five seeds, and "
-        f"{len(of_five) - len(weak)} of these stay decided whichever seed is left out. The others: "
-        f"{listed or 'none'}."
+        f"Among {len(rows)} comparisons that are decided, {len(of_five)} have five seeds or more, "
+        f"and {len(of_five) - len(weak)} of these stay decided whichever seed is left out. The "
+        f"others: {listed or 'none'}."
     )
 
 
@@ -185,12 +186,13 @@ def corrections(every: Sequence[Results]) -> str:
     """A line for each table: its comparisons, and those decided before and after corrections."""
     tests = family(tuple(every))
     some = [tests, [row for row in tests if row.standing in DECIDED]]
-    some += [kept(tests, rule) for rule in (by_benjamini_hochberg, by_holm)]
+    rules = (by_benjamini_hochberg, by_benjamini_yekutieli, by_holm)
+    some += [kept(tests, rule) for rule in rules]
     counts = [Counter(row.place[0] for row in rows) for rows in some]
     body = [[label, *(f"{of[label]}" for of in counts)] for label in counts[1]]
     body.append(["all", *(f"{len(rows)}" for rows in some)])
-    head = ["", "comparisons", "decided", "after Benjamini-Hochberg", "after Holm"]
-    return markdown(head, body)
+    after = [f"after {name}" for name in ("Benjamini-Hochberg", "Benjamini-Yekutieli", "Holm")]
+    return markdown(["", "comparisons", "decided", *after], body)
 
 
 def _place(row: Comparison) -> str:

@@ -265,9 +265,15 @@ def by_holm(chances: Sequence[float]) -> list[float]:
 def by_benjamini_hochberg(chances: Sequence[float]) -> list[float]:
     """The p-values of Benjamini and Hochberg (1995), which bound the expected share of false ones.
 
-    The i-th smallest of n is multiplied by n / i, and none is above a larger one's.
+    That is so if they are independent or positively dependent. The i-th smallest of n is multiplied
+    by n / i, and none is above a larger one's.
     """
     return list(stats.false_discovery_control(chances)) if chances else []
+
+
+def by_benjamini_yekutieli(chances: Sequence[float]) -> list[float]:
+    """Those of Benjamini and Yekutieli (2001), which bound it however they depend."""
+    return list(stats.false_discovery_control(chances, method="by")) if chances else []
 
 
 @lru_cache(maxsize=1)
@@ -303,7 +309,8 @@ def correlation(every: Sequence[Results]) -> str:
     body = _correlations(every)
     if not body:
         return "Not run yet."
-    shown = markdown(["", "TV", "runs", "Spearman's correlation of FCS and TV"], body)
+    lines = [[*line[:-1], f"{line[-1]:.3f}"] for line in body]
+    shown = markdown(["", "TV", "runs", "Spearman's correlation of FCS and TV"], lines)
     return (
         f"{shown}\n\nVerdict: {correlation_verdict(every)}. Where all samplers are close, FCS "
         "ranks them by its own noise as well."
@@ -315,17 +322,17 @@ def correlation_verdict(every: Sequence[Results]) -> str:
     body = _correlations(every)
     if not body:
         return "open: not run yet"
-    high = [line for line in body if float(line[-1]) >= CLAIMED]
-    lowest = min(body, key=lambda line: float(line[-1]))
+    high = [line for line in body if line[-1] >= CLAIMED]
+    lowest = min(body, key=lambda line: line[-1])
     proper, well = (sum(BOUND not in line[1] for line in some) for some in (body, high))
     return (
         f"{CLAIMED} or more in {len(high)} of {len(body)} rows, and in {well} of the "
         f"{proper} where the TV is that of terminals for certain; the lowest is "
-        f"{lowest[-1]} ({lowest[0]})"
+        f"{lowest[-1]:.3f} ({lowest[0]})"
     )
 
 
-def _correlations(every: Sequence[Results]) -> list[list[str]]:
+def _correlations(every: Sequence[Results]) -> list[list[Any]]:
     """One line for each row of an experiment with enough runs that have both metrics."""
 
     def with_both(lines: Any) -> Any:
@@ -337,5 +344,5 @@ def _correlations(every: Sequence[Results]) -> list[list[str]]:
         if len(lines) >= FEWEST:
             value = float(stats.spearmanr(lines.tv, lines.fcs).statistic)
             name, kinds = f"{results.experiment.label}: {row}", " or ".join(sorted(set(lines.kind)))
-            body.append([name, kinds, str(len(lines)), f"{value:.3f}"])
+            body.append([name, kinds, str(len(lines)), value])
     return body

@@ -111,15 +111,15 @@ class Comparison:
         The interval is Student's: with as few seeds, quantiles of bootstrap means lie too close
         together (at normal differences they cover 84 % with five, 76 % with three). A sampled
         distance is at least the true one on average, and at most the floor of its samples above
-        it. Where one column is sampled and the other exact, the interval is wider by the floor.
+        it: by the floor of each column the interval is wider, on its side.
         """
         values = self.paired[1] - self.paired[0]
         if len(values) < 3:
             return None
         mean, freedom = float(values.mean()), len(values) - 1
         error = float(values.std(ddof=1) / len(values) ** 0.5)
-        half, excess = float(stdtrit(freedom, 0.975)) * error, float(np.diff(self.cells[1])[0])
-        down, up = max(excess, 0.0), max(-excess, 0.0)
+        half = float(stdtrit(freedom, 0.975)) * error
+        up, down = map(float, self.cells[1])
         beyond = abs(mean) - (down if mean > 0 else up)
         chance = 2 * float(stdtr(freedom, -beyond / error)) if error else 0.0
         return Difference(mean, mean - half - down, mean + half + up, chance if beyond > 0 else 1.0)

@@ -199,8 +199,9 @@ def test_verdicts_that_added_seeds_change_are_listed() -> None:
     assert "0 of 0" in by_first_seeds([at_once])
     assert "0 of 0" in by_first_seeds([results_of([*FAR, 0.5, 0.5], noisy)])
     one = results_of([*FAR, 0.5, 0.5], noisy)
-    assert "Among 1 comparisons that are decided, 1 have five seeds, and 0 of these" in fragile(
-        [one]
+    assert (
+        "Among 1 comparisons that are decided, 1 have five seeds or more, and 0 of these"
+        in fragile([one])
     )
     firm = results_of([*FAR, 0.5, 0.5], [*NEAR, 0.2, 0.2])
     assert "and 1 of these stay decided" in fragile([firm])
