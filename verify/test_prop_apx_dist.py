@@ -261,14 +261,16 @@ def test_sub_posteriors_of_data_that_are_only_independent_of_each_other_do_not()
     # D1 and D2 are fair coins, independent; x is 1 iff they differ. Each alone says nothing of x.
     outcomes = list(product(range(2), repeat=2))
 
+    def given(x: int) -> list[tuple[int, ...]]:
+        return [data for data in outcomes if (data[0] != data[1]) == bool(x)]
+
     def likelihood(data: int, place: int, x: int) -> Fraction:
-        given = [d for d in outcomes if (d[0] != d[1]) == bool(x)]
-        return Fraction(sum(d[place] == data for d in given), len(given))
+        return Fraction(sum(d[place] == data for d in given(x)), len(given(x)))
 
     prior = (Fraction(1, 2), Fraction(1, 2))
     stream = [tuple(likelihood(1, place, x) for x in range(2)) for place in range(2)]
     assert normalize(times(prior, *stream)) == (Fraction(1, 2), Fraction(1, 2))
-    joint = tuple(prior[x] * Fraction((1, 1) in outcomes and x == 0) for x in range(2))
+    joint = tuple(prior[x] * Fraction(given(x).count((1, 1)), len(given(x))) for x in range(2))
     assert normalize(joint) == pair(1, 0)
 
 

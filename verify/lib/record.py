@@ -19,7 +19,7 @@ class Severity(Enum):
     """The gravity of a claim that does not hold as printed; the value says it in words."""
 
     FALSE = "a statement fails, and neither a slip of the pen nor an unstated condition explains it"
-    VACUOUS = "its premises cannot be met as printed"
+    VACUOUS = "it needs a premise that cannot be met as printed"
     LOOSE = "it holds under a condition, or in a sense, that is not stated"
     MISPRINT = "an evident slip of the pen: what is meant holds"
 
