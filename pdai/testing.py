@@ -8,7 +8,7 @@ from pathlib import Path
 from pdai.certifying.certify import certify
 from pdai.certifying.judging import checked_level
 from pdai.certifying.samples import fresh_draws
-from reference.certificates.independence import DependentError
+from reference.certificates.independence import SHARE, DependentError
 from reference.certificates.listed import law_of
 from reference.certificates.statement import Certificate, Line
 from reference.contract.errors import InputError, check_integer
@@ -34,9 +34,10 @@ def assert_law(
     """Assert that a sampler has a law, with as many draws as it takes.
 
     It draws until TV is certified to be at most `within`, or to be above. Look k has `level / 2^k`,
-    so that over all looks together a sampler within the tolerance is refused, or one beyond it
-    accepted, with probability at most `level`. No seed needs to be fixed. With `within=0` it is a
-    test of equality, which is refused if TV is above 0, and passes if `most` draws do not show it.
+    its test of independence included, so that over all looks together a sampler within the
+    tolerance is refused, or one beyond it accepted, with probability at most `level`. No seed
+    needs to be fixed. With `within=0` it is a test of equality, which is refused if TV is above 0,
+    and passes if `most` draws do not show it.
 
     Args:
         draw: a function; `draw(count)` gives that many fresh, independent draws.
@@ -54,13 +55,15 @@ def assert_law(
             are not independent, so that there is no verdict.
         UndecidedError: an AssertionError, if `most` draws do not decide.
         InputError: if the law or a number breaks a rule, `draw` raises or gives another number of
-            draws, or half of them or more are not in the law at all.
+            draws, half of them or more are not in the law at all, or they repeat more seldom than
+            independent draws do, but for a chance of 1e-9.
     """
     check_integer("assert_law", "most", most, FIRST, most=10**12)
     limit = number_or_infinite(within, "within")
     if not 0 <= limit <= 1:
         raise InputError(f"within is {within}, but must be a distance from 0 to 1")
-    part = checked_level(level) / 2
+    # A look tests independence at a share of its level beside its bounds.
+    part = checked_level(level) / (2 + 2 * SHARE)
     target = law_of(law, support)
     draws: list[Hashable] = []
     while True:

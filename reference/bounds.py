@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reference.balance import Rewards, check_same_dag, positive_factors, rewards_by_node
-from reference.contract.errors import InputError, checked, shown
+from reference.contract.errors import InputError, checked, plain, shown
 from reference.dag import PointedDAG
 from reference.fields.field import FLOAT64, T, gamma, log_float
 from reference.policies import BackwardKernel, ForwardPolicy
@@ -87,9 +87,9 @@ def residual_spread(
     terminals = list(dag.terminals)
     largest = float(longest_path(dag, steps)[terminals].max()) + log_z
     least = -float(longest_path(dag, -steps)[terminals].max()) + log_z
-    # Each edge: three logarithms of at most four roundings, and two sums; then one per step.
+    # Each edge: three logarithms of at most eight roundings, and two sums; then one per step.
     scale = float(longest_path(dag, sizes)[terminals].max()) + abs(log_z)
-    error = gamma(8 + max(dag.depths)) * scale
+    error = gamma(12 + max(dag.depths)) * scale
     return Spread(least - error, largest + error)
 
 
@@ -133,7 +133,7 @@ def kl_bound(oscillation: float) -> float:
 def one_sided_tv_bound(
     forward: ForwardPolicy[T], backward: BackwardKernel[T], rewards: Rewards[T], z: T
 ) -> T:
-    """`TV <= max(E_mu[(1 - e^delta)_+], E_{p_F}[(1 - e^-delta)_+])` for any `Z`, exactly.
+    """`TV <= max(E_mu[(1 - e^delta)_+], E_{p_F}[(1 - e^-delta)_+])` for any `Z > 0`, exactly.
 
     Claim one-sided-tv-bound. Trajectories are enumerated, in the field of the policies, which must
     be ordered.
@@ -142,15 +142,19 @@ def one_sided_tv_bound(
         forward: `p_F` on the DAG, lifted or not.
         backward: `p_B`, a policy or a kernel, on the same DAG.
         rewards: `R(x)`, one per `dag.terminals`, or by state.
-        z: any number for `Z`.
+        z: any positive number for `Z`.
 
     Raises:
+        InputError: if `z` is not positive, the policies live on different DAGs, or the rewards do
+            not fit.
         TooLargeError: if there are too many trajectories.
     """
     check_same_dag(forward, backward)
     field, dag = forward.field, forward.dag
     reward = rewards_by_node(forward, rewards)
     field.check([z], "Z")
+    if not field.positive(z):
+        raise InputError(f"one_sided_tv_bound: Z is {plain(z)}, but must be positive")
     total = field.sum(reward.values())
     below, above = field.zero, field.zero
     for tau in dag.trajectories():

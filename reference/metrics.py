@@ -188,13 +188,15 @@ def _weights(name: str, values: object) -> Floats:
 
 def _divergence(a: Ordered, b: Ordered) -> float:
     """`a log(a/b) - a + b` for `b > 0`, without cancellation."""
-    excess = float((a - b) / b) if a <= 2 * b else math.inf
     if a == 0:
         return float(b)
+    excess = float((a - b) / b) if a <= 2 * b else math.inf
     if abs(excess) < 1e-3:
         # (1 + r) log(1 + r) - r = sum over k >= 2 of (-r)^k / (k (k - 1)); eight terms suffice.
         return float(b) * math.fsum((-excess) ** k / (k * (k - 1)) for k in range(2, 10))
-    return float(a) * (log_float(a) - log_float(b)) - float(a - b)
+    is_near = -0.5 <= excess <= 1
+    log = math.log1p(excess) if is_near else log_float(a) - log_float(b)
+    return float(a) * log - float(a - b)
 
 
 def _distance(p: Sequence[Ordered], q: Sequence[Ordered]) -> Ordered:

@@ -10,7 +10,7 @@ import pytest
 from reference import RATIONAL, ForwardPolicy, enumerate_dag, marginal
 from reference.expressivity.aliasing import TiedPolicies
 from reference.fields.symbolic import Symbolic
-from reference.problems.graphs import EdgeAddition, added_edge, graph
+from reference.problems.graphs import EdgeAddition, graph
 from verify.lib.attainable import tied_by
 from verify.lib.forks import (
     EVERYTHING,
@@ -23,7 +23,7 @@ from verify.lib.forks import (
     probability,
     steps,
 )
-from verify.lib.gnn import refine, relabel, wl_policies
+from verify.lib.gnn import added_edge, refine, relabel, wl_policies
 
 
 def ordered_pairs(problem: EdgeAddition) -> list[tuple[int, int]]:

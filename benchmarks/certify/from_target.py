@@ -19,8 +19,8 @@ import jax
 from fast.environments.interface import encode_all
 from fast.runs.checkpoints import save_checkpoint
 from fast.runs.folder import create_run, load_config
-from fast.runs.frozen import arithmetic, tables_digest
-from fast.runs.job import load_run, resume
+from fast.runs.frozen import arithmetic, load_trained, tables_digest
+from fast.runs.job import resume
 from fast.runs.setup import set_up
 from fast.sampling.replay import Buffer
 from fast.training.compose import configure
@@ -45,7 +45,7 @@ def begin(folder: Path, task: str, start: str | None, options: dict[str, Any]) -
             states, logs = jax.tree.map(lambda leaf: leaf[None], (states, logs))
             state = state._replace(buffer=Buffer(states, logs, added))
         if start is not None:
-            state = state._replace(sampler=load_run(load_config(Path(start)))[1].sampler)
+            state = state._replace(sampler=load_trained(load_config(Path(start)))[1].sampler)
         save_checkpoint(folder, state, 0.0)
 
 

@@ -43,7 +43,7 @@ def fm_residuals(
     shape = trajectories.active.shape
     is_last = jnp.arange(shape[1]) + 1 == trajectories.active.sum(1, keepdims=True)
     outflow = jnp.where(is_last, trajectories.log_reward[:, None], own.reshape(shape))
-    # Padding has no parents: its sum is replaced before it is subtracted.
+    # Padding may have no parents: its sum is replaced before it is subtracted.
     arrived = jnp.where(mask.any(-1, keepdims=True), inflow, 0.0)
     total = jax.nn.logsumexp(arrived, -1).reshape(shape)
     return jnp.where(trajectories.active, total - outflow, 0.0)

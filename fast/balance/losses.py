@@ -135,7 +135,7 @@ def subtb(steps: Steps, decay: float = 0.9, penalty: Penalty = square) -> Float[
         penalty: the function of a residual that is averaged.
     """
     time = jnp.arange(steps.active.shape[1])
-    weights = jnp.where(_pairs(steps), decay ** (time[None, :] + 1 - time[:, None]), 0.0)
+    weights = jnp.where(_pairs(steps), decay ** (time[None, :] - time[:, None]), 0.0)
     weights = weights / weights.sum((1, 2), keepdims=True)
     return jnp.mean(jnp.sum(weights * penalty(subtb_residuals(steps)), (1, 2)))
 

@@ -29,8 +29,9 @@ def linked(x: Float[Array, "*batch d"], link: Link) -> Float[Array, "*batch d"]:
         return x
     if link == "softmax":
         return jax.nn.softmax(x)
-    # ELU(x) + 1; taken literally, it cancels for negative x, in the end to 0/0.
-    positive = jnp.where(x >= 0, x + 1, jnp.exp(jnp.minimum(x, 0)))
+    # ELU(x) + 1, up to a factor; taken literally, it cancels for negative x, in the end to 0/0.
+    largest = jax.lax.stop_gradient(jnp.minimum(x.max(-1, keepdims=True), 0))
+    positive = jnp.where(x >= 0, x + 1, jnp.exp(jnp.minimum(x, 0) - largest))
     return positive / positive.sum(-1, keepdims=True)
 
 

@@ -239,7 +239,8 @@ class TemporalGCNNetwork(AbstractDynamics[PathFeatures]):
             with which the recursion gives `m_t = (A_t - A_o) 1`, a function of the state.
         update: "proposition", the recursion above, for which the latent holds `A = A_t`. "example",
             as ex. Graphs prints it, `m_{t+1} = m_t + alpha(G_{t+1}) (A_{t+1} - A_o) 1` with `A`
-            never updated: another recursion, which counts an edge at every later step again.
+            never updated: another recursion, which counts an edge at every later step again. It is
+            there to be checked, and no option has it.
     """
 
     needs_head: ClassVar[bool] = False

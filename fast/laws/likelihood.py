@@ -88,7 +88,7 @@ def tightened(
         seed: the seed of every draw.
         seconds: no step begins later than this.
     """
-    first, _ = jax.random.split(jax.random.key(seed))
+    first = jax.random.fold_in(jax.random.key(seed), steps)
     sizes = [feature_count(environment), WIDTH, WIDTH, environment.parents]
 
     def likelihood(backward: LearnedBackward, drawn: Trajectories) -> jax.Array:

@@ -172,7 +172,8 @@ def log_probabilities(
     Args:
         policy: the sampler.
         environment: the state graph as array code.
-        trajectories: the labels of the states of each, from the initial to a terminal one.
+        trajectories: the labels of the states of each, from the initial to a terminal one; at
+            least one.
     """
     if not isinstance(policy, Policy):
         raise InputError(

@@ -16,7 +16,7 @@ from fast.runs.checkpoints import last_state, saved_step
 from fast.runs.display import PLAIN, Display, Progress
 from fast.runs.files import alone_in, check_free
 from fast.runs.folder import create_run, load_config
-from fast.runs.frozen import arithmetic, check_tables, load_trained, tables_digest, trainer_of
+from fast.runs.frozen import arithmetic, check_tables, tables_digest, trainer_of
 from fast.runs.identity import check_same_run
 from fast.runs.loop import CHUNK, Loop, check_finite
 from fast.runs.meter import Meter, Probe
@@ -28,16 +28,6 @@ from fast.training.state import TrainState
 from reference.contract.errors import InputError
 from reference.contract.files import kind_of
 from reference.contract.loading import no_collection
-
-
-def load_run(config: TrainConfig) -> tuple[Setup, TrainState]:
-    """A run's objects and its last saved state.
-
-    Call it, and use the results, inside `arithmetic`. Raises InputError if the folder is not a run
-    with a checkpoint.
-    """
-    environment, state = load_trained(config)
-    return set_up(config, environment), state
 
 
 def unfinished(state: TrainState, steps: int) -> str:

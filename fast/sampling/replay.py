@@ -78,10 +78,12 @@ def add(
         # Before any state with a reward, Z is the unit of all that follow.
         new = beta * log_rewards - jnp.where(log_z > -jnp.inf, log_z, 0.0)
         densities = densities.at[place].set(new)
+    added = buffer.added + log_rewards.shape[0]
     return Buffer(
         jax.tree.map(lambda old, new: old.at[place].set(new), buffer.states, states),
         buffer.log_rewards.at[place].set(log_rewards),
-        buffer.added + log_rewards.shape[0],
+        # A full buffer counts no further, as 32 bits do not hold every number.
+        jnp.where(added >= 2 * capacity, added % capacity + capacity, added),
         densities,
     )
 

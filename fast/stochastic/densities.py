@@ -50,8 +50,7 @@ class Normal(eqx.Module):
             size: the size of the latent.
         """
         return cls(
-            jnp.asarray(mean_vector(mean, size), jnp.float32),
-            jnp.asarray(covariance_factor(covariance, size), jnp.float32),
+            jnp.asarray(mean_vector(mean, size)), jnp.asarray(covariance_factor(covariance, size))
         )
 
     def log_density(self, latent: Float[Array, "*batch d"]) -> Float[Array, "*batch"]:

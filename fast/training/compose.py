@@ -173,6 +173,8 @@ class TrainConfig:
                 "latent is known forwards only: use --p-b learned or uniform, or no replay"
             )
         require(self.replay, "replay_share", 0 < replayed < batch, "leave some of both")
+        new, of = batch - replayed, self.replay.capacity
+        require(self.replay, "replay_capacity", of >= new, f"hold the {new} new states of a batch")
         if replayed % self.run.devices:
             raise InputError(
                 f"replay draws {replayed} of the {batch} trajectories of a batch, which "

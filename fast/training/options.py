@@ -104,12 +104,14 @@ class OptimiserOptions:
         import jax
         import optax
 
+        from fast.dynamics.state_table import is_table
         from fast.training.tables import on_rows
 
         def kinds(sampler: Any) -> Any:
-            every = jax.tree.map_with_path(
-                lambda path, _: "table" if ".table" in jax.tree_util.keystr(path) else "policy",
+            every = jax.tree.map(
+                lambda part: jax.tree.map(lambda _: "table" if is_table(part) else "policy", part),
                 sampler,
+                is_leaf=is_table,
             )
             return eqx.tree_at(lambda tree: tree.log_z, every, "log_z")
 

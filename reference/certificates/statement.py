@@ -148,13 +148,18 @@ class Certificate:
         return f"some set of {self.of} is at least {small(low, down=True)} {wrong}{beyond}"
 
     @property
+    def _distance(self) -> Line:
+        if self.tv is None:
+            return Line(self.title, self.interval, "bound")
+        return Line(self.title, self.tv, self.kind)
+
+    @property
     def report(self) -> dict[str, str]:
         """Every line as text with its kind, by name."""
-        kind: Kind = "bound" if self.tv is None else self.kind
         lines = (
             *self.certain,
-            Line(self.title, self.interval if self.tv is None else self.tv, kind),
-            Line("in words", self.meaning + self.condition, kind),
+            self._distance,
+            Line("in words", self.meaning + self.condition, self._distance.kind),
             *self.lines,
         )
         return {line.name: f"{line.text()} ({line.kind})" for line in lines}
@@ -172,7 +177,7 @@ class Certificate:
             "of": self.of,
             "conditions": list(self.conditions),
             "tv": None if self.tv is None else str(self.tv),
-            "kind": "bound" if self.tv is None else self.kind,
+            "kind": self._distance.kind,
             "level": self.level,
             "samples": self.samples,
             "lines": [
@@ -185,8 +190,7 @@ class Certificate:
 
     def to_frame(self) -> Any:
         """The report as a frame, a row for each line: name, lower and upper value, kind."""
-        tv = self.interval if self.tv is None else self.tv
-        lines = [*self.certain, Line(self.title, tv, self.kind), *self.lines]
+        lines = [*self.certain, self._distance, *self.lines]
         ends = [x.value if isinstance(x.value, Interval) else (x.value, x.value) for x in lines]
         return framed(
             {

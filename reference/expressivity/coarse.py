@@ -25,17 +25,6 @@ def block_of_cell(cell: Cell, width: int) -> Hashable:
     return tuple(x // width for x in cell.coordinates)
 
 
-def block_of_walker(walker: Walker, width: int, radius: int) -> Hashable:
-    """The block of a walk's position, and the exact time.
-
-    Args:
-        walker: the state of the walk.
-        width: the side of a block.
-        radius: M; blocks are counted from the corner `-M`.
-    """
-    return tuple((x + radius) // width for x in walker.position), walker.time
-
-
 def end_of_string(string: str, last: int, word: int = 1) -> Hashable:
     """The length of a string, and its last words.
 

@@ -219,7 +219,12 @@ FLOAT64: Field[float] = _Float64()
 def log_float(value: Any) -> float:
     """The natural logarithm in float64, also of a `Fraction` beyond the range of floats."""
     if isinstance(value, Fraction):
-        return math.log(value.numerator) - math.log(value.denominator)
+        above, below = value.numerator, value.denominator
+        # Scaled to between 1/4 and 4, where nothing overflows and little cancels.
+        shift = above.bit_length() - below.bit_length()
+        shift *= abs(shift) > 1
+        above, below = (above, below << shift) if shift > 0 else (above << -shift, below)
+        return shift * math.log(2) + math.log1p((above - below) / below)
     if isinstance(value, float):
         return math.log(value)
     raise InputError(

@@ -167,14 +167,15 @@ def distance_counts(modes: Sequence[str]) -> list[int]:
     sizes = sorted(Counter(columns).items(), key=lambda item: -item[1])
     halves = [_distances(sizes[start::2], len(modes)) for start in (0, 1)]
     pairs = math.prod(len(times) for _, times in halves) * len(modes)
-    if pairs > MOST:
+    if pairs > MOST or sum(halves[1][1]) > 2**53:
         raise TooLargeError(
-            f"the strings of {len(columns)} bits fall into too many kinds to be counted by their "
-            f"distance from {len(modes)} modes ({pairs:,} sums, at most {MOST:,}): give log Z"
+            f"the strings of {len(columns)} bits are too many, or of too many kinds, to be counted "
+            f"by their distance from {len(modes)} modes ({pairs:,} sums, at most {MOST:,}): give "
+            "log Z"
         )
     (first, first_times), (second, second_times) = halves
     counts = [0] * (len(columns) + 1)
-    # A distance fits into 16 bits, and a count of strings of half the length into a float64.
+    # A distance fits into 16 bits; floats count the strings of the shorter half exactly.
     narrow = np.ascontiguousarray(second.T.astype(np.int16))
     for row, times in zip(first.astype(np.int16), first_times, strict=True):
         nearest = (narrow + row[:, None]).min(0)
@@ -186,7 +187,9 @@ def distance_counts(modes: Sequence[str]) -> list[int]:
 
 def _distances(classes: Sequence[tuple[tuple[bool, ...], int]], modes: int) -> tuple[Ints, Ints]:
     """The distances to all modes on some classes of positions, each with its number of strings."""
-    rows, times = np.zeros((1, modes), np.int64), np.ones(1, np.int64)
+    # Up to 62 positions a count fits into 64 bits, beyond it is an integer of Python.
+    kind = np.int64 if sum(size for _, size in classes) < 63 else object
+    rows, times = np.zeros((1, modes), np.int64), np.ones(1, kind)
     for column, size in classes:
         if len(rows) * (size + 1) * modes > LARGEST:
             raise TooLargeError(
@@ -198,7 +201,7 @@ def _distances(classes: Sequence[tuple[tuple[bool, ...], int]], modes: int) -> t
         rows = (rows[:, None] + more).reshape(-1, modes)
         times = np.outer(times, [math.comb(size, k) for k in range(size + 1)]).reshape(-1)
         rows, inverse = np.unique(rows, axis=0, return_inverse=True)
-        merged = np.zeros(len(rows), np.int64)
+        merged = np.zeros(len(rows), kind)
         np.add.at(merged, inverse.reshape(-1), times)
         times = merged
     return rows, times

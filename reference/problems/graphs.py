@@ -34,12 +34,6 @@ def graph(edges: Iterable[Edge]) -> Graph:
     return Graph(tuple(sorted({(min(pair), max(pair)) for pair in pairs})))
 
 
-def added_edge(parent: Graph, child: Graph) -> Edge:
-    """The edge that `child` has and `parent` lacks."""
-    (edge,) = set(child.edges) - set(parent.edges)
-    return edge
-
-
 @dataclass(frozen=True)
 class EdgeAddition(Listed[Graph]):
     """A state graph of the edge-additive process (ex. Graphs), given by its states.

@@ -417,7 +417,7 @@ def comb(depth: int, go: Fraction, last: Fraction) -> tuple[Any, Any, list[Fract
 @pytest.mark.catches(
     "The margin of residuals does not grow with the number of steps.",
     "reference/bounds.py",
-    "gamma(8 + max(dag.depths))",
+    "gamma(12 + max(dag.depths))",
     "gamma(8)",
 )
 @pytest.mark.catches(

@@ -24,6 +24,7 @@ from pdai.testing import UndecidedError, assert_law
 from reference import InputError
 from reference.certificates.betting import MeanInterval
 from reference.certificates.collisions import probability
+from reference.certificates.independence import SHARE
 from reference.certificates.listed import ListedLaw, from_logs
 from reference.certificates.power import _wrong_laws
 from tests.certificates.problems import FAIR, Fork, drawn
@@ -392,7 +393,10 @@ def test_looks_share_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = itertools.count()
     assert_law(lambda size: drawn(size, seed=next(numbers)), FAIR, within=0.03, level=0.01)
     assert len(levels) > 1
-    assert levels == [0.01 / 2 ** (look + 1) for look in range(len(levels))]
+    # Each with its test of independence.
+    assert [level * (1 + SHARE) for level in levels] == pytest.approx(
+        [0.01 / 2 ** (look + 1) for look in range(len(levels))]
+    )
 
 
 test_a_test_that_cannot_be_decided_is_refused = refuses(

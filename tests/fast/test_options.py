@@ -108,6 +108,7 @@ test_impossible_options_and_those_of_another_type_are_refused = refuses(
     ({"replay": "uniform", "replay_share": 0.001}, "leave some of both"),
     ({"replay": "uniform", "replay_share": 1.0}, "must lie strictly between 0 and 1"),
     ({"replay": "uniform", "replay_capacity": 0}, "replay_capacity is 0, but must be at least"),
+    ({"replay": "uniform", "replay_capacity": 63}, "is 63, but must hold the 64 new states"),
     ({"replay": "uniform", "replay_share": 0.1, "devices": 2}, "replay draws 13 of the 128 .*2"),
     ({"devices": 3}, "batch is 128, which 3 devices cannot share"),
     ({"epsilon": 1.5}, "epsilon is 1.5, but must lie"),

@@ -14,9 +14,9 @@ import pytest
 import pdai
 from fast.runs.display import SILENT
 from fast.runs.folder import is_markovian, load_config
-from fast.runs.frozen import arithmetic
+from fast.runs.frozen import arithmetic, load_trained
 from fast.runs.identity import changed_parts
-from fast.runs.job import complete, load_run, resume, train
+from fast.runs.job import complete, resume, train
 from fast.runs.records import SEAL, read_json
 from pdai.certifying.target import Target
 from pdai.certifying.trained import RunSource
@@ -220,7 +220,7 @@ def test_parameters_that_no_longer_fit_name_the_module_that_changed(project: Pro
     with project.edited("network"):
         config = load_config(project.run, accept_changed=True).changed(latent_size=5)
         with arithmetic(config.run.precision), pytest.raises(InputError, match=message):
-            load_run(config)
+            load_trained(config)
 
 
 def test_what_a_network_says_of_itself_is_recorded_and_drawn(project: Project) -> None:

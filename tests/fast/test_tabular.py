@@ -16,8 +16,8 @@ from examples.subsets import Subsets, SubsetsProblem
 from fast.checking.environment import check_environment
 from fast.environments import TabularEnvironment, make_environment
 from fast.laws.enumeration import enumerate_environment
-from fast.runs.frozen import load_policy
-from fast.runs.job import load_run, resume, train
+from fast.runs.frozen import load_policy, load_trained
+from fast.runs.job import resume, train
 from fast.training.compose import configure
 from reference.contract.errors import InputError, TooLargeError
 from reference.problems import Grid
@@ -181,7 +181,7 @@ def test_a_run_is_not_read_against_other_tables(
     folder, _ = train(config)
     (folder / "seal.json").unlink()
     monkeypatch.setattr(*changed)
-    for read in (lambda _: load_run(config), resume, lambda _: load_policy(config)):
+    for read in (lambda _: load_trained(config), resume, lambda _: load_policy(config)):
         with pytest.raises(InputError, match="was trained on other tables than its problem now"):
             read(folder)
     monkeypatch.undo()

@@ -322,6 +322,14 @@ def test_control_a_key_used_twice_is_found() -> None:
         eqx.filter_eval_shape(Twice, jax.random.key(0))
 
 
+def test_a_network_may_call_its_weights_a_table() -> None:
+    class Own(eqx.Module):
+        table: Any
+
+    rule = OptimiserOptions().make(0.1)
+    assert jax.tree.leaves(rule.init(Sampler(Own(jnp.ones(2)), jnp.zeros(()))))
+
+
 # --- its budget, and choices that nobody checked
 
 

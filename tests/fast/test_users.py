@@ -43,12 +43,13 @@ TRAINS = """
 import sys
 from pathlib import Path
 from fast.runs.display import SILENT
-from fast.runs.job import load_run, train
+from fast.runs.frozen import load_trained
+from fast.runs.job import train
 from fast.training.compose import configure
 config = configure("lines", dynamics="gru", steps=10, batch=8, out=Path({out!r}))
 _, report = train(config, display=SILENT)
 assert report.learned[0].tv is not None
-load_run(config)
+load_trained(config)
 print("trained", file=sys.stderr)
 """
 

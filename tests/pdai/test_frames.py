@@ -49,6 +49,7 @@ def test_a_certificate_is_a_frame_of_its_lines_and_has_its_states() -> None:
     bare = pdai.certify(np.random.default_rng(0).choice([*"ab"], 900), law={"a": 1, "b": 1})
     row = bare.to_frame().set_index("line").loc["TV of terminals"]
     assert Interval(row["low"], row["high"]) == bare.interval
+    assert row["kind"] == "bound"
     assert bare.states()["state"] == []
 
 

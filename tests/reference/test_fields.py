@@ -34,6 +34,7 @@ from reference.certificates.listed import ListedLaw
 from reference.fields.balls import PrecisionError, enclose, precision
 from reference.fields.field import log_float
 from reference.looking.inspection import inspect_problem
+from reference.metrics import kl_divergence
 from reference.problems.base import MAX_LOG_REWARD
 from reference.problems.enumeration import exponential
 from reference.rows.walks import LogRewards
@@ -186,6 +187,17 @@ def test_a_posterior_of_log_minus_7000_is_sampled_exactly() -> None:
     p_f, _ = forward_from_backward(p_b, rewards)
     assert marginal(p_f) == normalize(rewards)
     assert inspect_problem(problem).entropy < math.log(3)
+
+
+def test_logarithms_of_long_fractions_have_the_digits_of_a_float() -> None:
+    q, near = 10**300, Fraction(1003, 1000)
+    assert log_float(Fraction(q + 1, q)) == pytest.approx(1e-300, rel=1e-15)
+    assert log_float(Fraction(q + 1, 2 * q)) == pytest.approx(-math.log(2), rel=1e-15)
+    assert log_float(Fraction(q**9)) == pytest.approx(2700 * math.log(10), rel=1e-15)
+    # Of these laws nothing cancels but `(1 + r) log(1 + r) - r`.
+    p, pi = (Fraction(x, q) for x in (near, 1))
+    expected = 1e-300 * (1.003 * math.log1p(0.003) - 0.003)
+    assert kl_divergence([p, 1 - p], [pi, 1 - pi]) == pytest.approx(expected, rel=1e-10)
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ from reference import (
     streaming_residuals,
     subtb_residuals,
 )
-from reference.bounds import residual_spread, tv_bound_from_loss
+from reference.bounds import one_sided_tv_bound, residual_spread, tv_bound_from_loss
 from reference.expressivity.aliasing import TiedPolicies
 from reference.expressivity.memory import aliasing_kl, memory_kl
 from reference.fields.balls import precision
@@ -200,6 +200,7 @@ REFUSED: list[Row] = [
     (lambda: tv_bound_from_loss(1.0, 0.0), "coverage c is 0.0"),
     (lambda: tv_bound_from_loss(1.0, 1.5), r"c is 1.5, but must lie in \(0, 1\]"),
     (lambda: residual_spread(SURE, FORK_B, REWARDS), "need all positive"),
+    (lambda: one_sided_tv_bound(SURE, FORK_B, REWARDS, 0 * ONE), "Z is 0, but must be positive"),
     (lambda: fcs_estimate(WIDE, np.ones(2), np.array([[0, 1], [1, 0]])), "not finite"),
     (lambda: fcs_under(*LAWS, {(2,): ONE}), "probability zero"),
     (lambda: fcs_under(*LAWS, {(0, 1): 3 * HALF, (0, 2): -HALF}), "is -1/2"),

@@ -54,7 +54,7 @@ from reference.problems import (
     sets,
 )
 from reference.problems.closed_form import Enclosure
-from reference.problems.graphs import EdgeAddition, Graph, added_edge, graph
+from reference.problems.graphs import EdgeAddition, Graph, graph
 from reference.problems.hard_core import HardCore
 from reference.problems.ising import Spins
 from reference.problems.phylogeny import Tree, forest_count
@@ -63,7 +63,7 @@ from reference.problems.random_walk import Walker
 from reference.problems.sets import Items, elementary_symmetric
 from tests.refusals import refused
 from verify.lib.forks import target_weights, with_features
-from verify.lib.gnn import wl_policies
+from verify.lib.gnn import added_edge, wl_policies
 from verify.lib.presets import MINIMAL, PAPER
 
 
@@ -301,6 +301,10 @@ def test_strings_are_counted_by_their_distance_as_one_by_one(length: int, count:
 
 def test_strings_of_the_paper_are_counted_and_more_modes_bring_them_nearer() -> None:
     assert sum(bits.distance_counts(BitSequences.paper(32).modes)) == 2**32
+    # Counts beyond 64 bits are exact, or there are none.
+    assert bits.distance_counts(("0" * 200,)) == [math.comb(200, k) for k in range(201)]
+    halves = ("0" * 120, "1" * 60 + "0" * 60, ("1" * 30 + "0" * 30) * 2)
+    refused("are too many, or of", lambda: bits.distance_counts(halves), kind=TooLargeError)
     # Control: the nearest of several modes is not the first of them.
     first, both = (bits.distance_counts(("0000", "1100")[:n]) for n in (1, 2))
     assert first != both
@@ -308,7 +312,7 @@ def test_strings_of_the_paper_are_counted_and_more_modes_bring_them_nearer() -> 
 
 @pytest.mark.parametrize(
     ("limit", "words"),
-    [("MOST", "too many kinds to be counted .*: give log Z"), ("LARGEST", "half of the strings")],
+    [("MOST", "too many kinds, to be counted .*: give log Z"), ("LARGEST", "half of the strings")],
 )
 def test_strings_of_too_many_kinds_are_not_counted(
     limit: str, words: str, monkeypatch: pytest.MonkeyPatch

@@ -128,16 +128,19 @@ def _drawn(buffer: Buffer, beta: float, *, by_reward: bool) -> Any:
 )
 @pytest.mark.parametrize("kind", ["uniform", "reward"])
 def test_replay_draws_uniformly_or_in_proportion_to_reward(kind: str) -> None:
-    # Six states into four places: the last four are left. A half-full buffer never gives a hole.
+    # Of more states than places the last are left. A half-full buffer never gives a hole.
     for rewards, capacity, left in (
         ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 4, {2: 3.0, 3: 4.0, 4: 5.0, 5: 6.0}),
         ([1.0, 2.0], 4, {0: 1.0, 1: 2.0}),
+        ([1.0] * 10, 4, dict.fromkeys(range(6, 10), 1.0)),
     ):
         pairs = [(1.0, rewards[start : start + 2]) for start in range(0, len(rewards), 2)]
         buffer = _filled(pairs, capacity, weighed=False)
+        # However many were added, their number stays small.
+        assert buffer.added < 2 * capacity
         drawn = _drawn(buffer, 1.0, by_reward=REPLAYS[kind].by_reward)
         weights = {k: r if kind == "reward" else 1.0 for k, r in left.items()}
-        for k in range(6):
+        for k in range(10):
             expected = weights.get(k, 0.0) / sum(weights.values())
             assert drawn[k] == pytest.approx(expected, abs=2e-4)
 

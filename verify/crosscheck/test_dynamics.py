@@ -463,6 +463,8 @@ def test_the_normalised_elu_has_its_value_and_slope_on_both_sides_of_zero_and_at
         elu = functools.partial(linked, link="elu")
         computed, by_x = jit(lambda x: (elu(x), jax.jacobian(elu)(x)))(jnp.asarray(x))
     assert np.asarray(computed) == pytest.approx(law, abs=1e-15)
+    # Far below zero, where every exponential is 0, shares are left.
+    assert linked(jnp.full(4, -200.0), "elu").tolist() == [0.25] * 4
     expected = (np.diag(slope) - law[:, None] * slope) / value.sum()
     assert np.asarray(by_x) == pytest.approx(expected, abs=1e-15)
 

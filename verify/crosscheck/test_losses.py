@@ -276,6 +276,11 @@ def by_definition(module: Any, loss: Any, steps: Any, log_z: Any) -> Any:
     return module.subtb(steps, loss.subtb_lambda, penalty)
 
 
+def test_a_decay_below_all_floats_of_32_bits_leaves_single_steps() -> None:
+    steps = cast(arguments("tb", 0), "float32")["steps"]
+    assert float(losses.subtb(steps, 1e-46)) == pytest.approx(float(losses.subtb(steps, 1e-30)))
+
+
 @pytest.mark.catches(
     "Trajectory balance squares its residuals, whatever penalty it is made with.",
     "fast/balance/losses.py",

@@ -13,6 +13,7 @@ import pytest
 from scipy.stats import binom
 
 from fast.dynamics.markov import Uniform
+from fast.environments import make_environment
 from fast.environments.interface import encode_all
 from fast.laws import terminal_law
 from fast.laws.enumeration import Ints, decode_all
@@ -49,6 +50,7 @@ from fast.policies.policy import Policy, count_parameters, uniform_policy
 from reference import RATIONAL, BackwardPolicy, ForwardPolicy, marginal, metrics
 from reference.problems import closed_form
 from reference.problems.closed_form import Enclosure
+from reference.problems.hard_core import HardCore
 from verify.crosscheck.compare import compilations, excess
 from verify.crosscheck.instances import Instance, make_instance, random_policy
 from verify.lib.laws import path_laws
@@ -329,6 +331,18 @@ def test_figures_by_a_user_s_closed_form_say_that_nothing_proves_it(
     report, _, _ = estimated_report([policy], None, instance.environment, own, SEED, 100)
     assert report.exact is None
     assert report.notes[1:] == (estimates.TOLD, *([estimates.TOO_HIGH] if shift else []))
+
+
+def test_weights_that_are_all_equal_refute_no_closed_form() -> None:
+    # Independent vertices: the uniform policy is exact, and its KL is rounding, here below 0.
+    problem = HardCore(30, (), Fraction(1))
+    environment = make_environment(problem)
+    policy = uniform_policy(random_policy(environment))
+    on = estimates._Samples(environment, closed_form(problem), SEED, 64, 1e9, [policy])
+    figures = on.measured(policy, SEED, None)
+    assert figures.kl is not None
+    assert figures.kl < 0
+    assert not on.is_refuted
 
 
 # With enumeration

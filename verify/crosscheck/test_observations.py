@@ -30,7 +30,7 @@ from fast.laws.enumeration import enumerate_environment
 from fast.training.compose import configure
 from reference import enumerate_dag
 from reference.contract.errors import InputError
-from reference.expressivity.coarse import action, block_of_cell, block_of_walker, end_of_string
+from reference.expressivity.coarse import action, block_of_cell, end_of_string
 from reference.posterior import Network
 from reference.problems import Grid, LazyRandomWalk, Lines, Order, Sets, SyntheticSequences
 from verify.crosscheck.instances import DAGS, OBSERVED, PROBLEMS, make_instance
@@ -207,7 +207,7 @@ def test_in_the_fixed_order_balance_is_a_function_of_what_bears_on_edges_to_come
 
 
 LOOKS: dict[str, Any] = {
-    "walk, in blocks": lambda s: block_of_walker(s, 2, 2),
+    "walk, in blocks": lambda s: (tuple((x + 2) // 2 for x in s.position), s.time),
     "grid, in blocks": lambda s: block_of_cell(s, 4),
     "grid, in blocks of integers": lambda s: block_of_cell(s, 2),
     "strings, last letter": lambda s: end_of_string(s, 1),

@@ -18,10 +18,16 @@ from typing import NamedTuple
 from reference.expressivity.aliasing import TiedPolicies
 from reference.lifted import Dynamics, Forgetful, lift
 from reference.problems.enumeration import enumerate_dag
-from reference.problems.graphs import EdgeAddition, Graph, added_edge, graph
+from reference.problems.graphs import Edge, EdgeAddition, Graph, graph
 from verify.lib.attainable import tied_by
 
 Gate = Callable[[Graph], Fraction]
+
+
+def added_edge(parent: Graph, child: Graph) -> Edge:
+    """The edge that `child` has and `parent` lacks."""
+    (edge,) = set(child.edges) - set(parent.edges)
+    return edge
 
 
 def inverse_size(state: Graph) -> Fraction:
