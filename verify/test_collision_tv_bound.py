@@ -178,7 +178,7 @@ def test_no_law_is_farther_than_the_average_product_allows(spread: float) -> Non
 
 
 def share_too_low(drawn: Law, law: Law, target: Law, level: float) -> float:
-    """How often in 100 draws of 8,192 samples the bound lies below the TV of `law` and target."""
+    """The share of 100 draws, of 8,192 samples each, whose bound is below the TV of `law`."""
     source, aim = (np.array([*map(float, weights)]) for weights in (drawn, target))
     tv = float(max(abs(p - q) for p, q in zip(law, target, strict=True)))
     rng = np.random.default_rng(0)

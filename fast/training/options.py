@@ -109,9 +109,7 @@ class OptimiserOptions:
 
         def kinds(sampler: Any) -> Any:
             every = jax.tree.map(
-                lambda part: jax.tree.map(lambda _: "table" if is_table(part) else "policy", part),
-                sampler,
-                is_leaf=is_table,
+                lambda part: "table" if is_table(part) else "policy", sampler, is_leaf=is_table
             )
             return eqx.tree_at(lambda tree: tree.log_z, every, "log_z")
 

@@ -167,7 +167,7 @@ def distance_counts(modes: Sequence[str]) -> list[int]:
     sizes = sorted(Counter(columns).items(), key=lambda item: -item[1])
     halves = [_distances(sizes[start::2], len(modes)) for start in (0, 1)]
     pairs = math.prod(len(times) for _, times in halves) * len(modes)
-    if pairs > MOST or sum(halves[1][1]) > 2**53:
+    if pairs > MOST or sum(size for _, size in sizes[1::2]) > 53:
         raise TooLargeError(
             f"the strings of {len(columns)} bits are too many, or of too many kinds, to be counted "
             f"by their distance from {len(modes)} modes ({pairs:,} sums, at most {MOST:,}): give "
