@@ -221,8 +221,8 @@ def make_part(part: str, choice: Any, usual: Mapping[str, Any], options: Mapping
         own: Any = _imported(kind.own)
         return with_options(own, values, make=choice)
     raise InputError(
-        f"{part} is {choice!r}, but must be a {base.__name__}: derive from {base.__module__}."
-        f"{base.__name__}"
+        f"{part} is {choice!r}, but must be one of {', '.join(kind)}, or a {base.__name__}: derive "
+        f"from {base.__module__}.{base.__name__}"
     )
 
 

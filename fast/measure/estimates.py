@@ -42,7 +42,6 @@ UNSEEN = (
 
 TOLD = "figures take log_z() and sample of the problem as they are, and nothing proves them"
 TOO_HIGH = "a KL below 0 says that log_z() is too high, or that sample does not draw the target"
-TELLING = (TOLD, TOO_HIGH)
 
 
 class _Samples:

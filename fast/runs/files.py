@@ -36,10 +36,9 @@ def check_free(folder: Path, command: str = "") -> None:
     """
     if kind_of(folder):
         resumed = f"continue it with `pdai {command} --resume {shlex.quote(str(folder))}`, or "
-        go_on = resumed if command and not is_solved(folder) else ""
+        go_on = resumed if command and folder.is_dir() and not is_solved(folder) else ""
         raise InputError(
-            f"the folder {str(folder)!r} exists, and nothing is overwritten: {go_on}choose another "
-            "with --out"
+            f"{str(folder)!r} exists, and nothing is overwritten: {go_on}choose another with --out"
         )
 
 

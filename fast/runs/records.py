@@ -23,6 +23,7 @@ BRING_BACK = "bring back what it was, or train again"
 
 # The commands that make a folder with a plan.json.
 PLANNED = "`pdai distribute` or `pdai stream`"
+LOGS = {"plan.json": PLANNED, "rounds.json": "`pdai train --tv`"}
 
 # A limit far above any JSON file of a run; a report of a thousand seeds has a megabyte.
 MOST_JSON = 2**26
@@ -45,7 +46,7 @@ def read_json(path: Path, *, checksum: bool = False) -> dict[str, Any]:
     """
     if not kind_of(path):
         folder = path.parent
-        for log, made_by in (("plan.json", PLANNED), ("rounds.json", "`pdai train --tv`")):
+        for log, made_by in LOGS.items():
             if kind_of(path.with_name(log)):
                 raise InputError(
                     f"{str(folder)!r} has no {path.name}, as it is an experiment of {made_by}, "

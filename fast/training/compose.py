@@ -72,8 +72,8 @@ class TrainConfig:
         self._check_latents()
         if self.sampling.batch % self.run.devices:
             raise InputError(
-                f"batch is {self.sampling.batch}, which {self.run.devices} devices cannot share "
-                "evenly"
+                f"batch is {self.sampling.batch}, but must be a multiple of devices, "
+                f"{self.run.devices}: each has an equal share"
             )
         if self.factors.parts > 1 or self.factors.factors:
             self.restricted()

@@ -199,6 +199,8 @@ def judged(source: SamplerSource, question: Question) -> Certificate:
     target = source.target
     stated = target.samples
     target.check_terminals("mode_states", question.mode_states)
+    if target.stated is not None:
+        target.check_log_z(target.stated, "log_z")
     features, known_means = _features(target.problem, question)
     answer = _exact(source, question, features)
     if answer is None and source.samples is not None:
@@ -331,7 +333,6 @@ def _bound(source: SamplerSource, question: Question) -> _Bound:
     regime = question.regime
     if regime in (None, "Z"):
         if (stated := source.target.stated) is not None:
-            source.target.check_log_z(stated, "log_z")
             return _with_log_z(stated, "as given", [])
         if (log_z := source.target.log_z()) is not None:
             search = "log Z is bounded by best-first search with the problem's log_mass_bound"

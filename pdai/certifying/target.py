@@ -255,9 +255,10 @@ def log_z_interval(given: Any, name: str) -> Interval:
         error = given.error * (1 + 2.0**-40)
         return Interval(given.value - error, given.value + error)
     two = isinstance(given, Sequence | np.ndarray) and not isinstance(given, str) and np.ndim(given)
-    if two and len(given) != 2:
-        raise InputError(f"{name} is {shown(given)}: give a number, or a lower and an upper one")
-    low, high = (number_or_infinite(value, name) for value in (given if two else (given, given)))
+    ends = [number_or_infinite(value, name) for value in (given if two else (given, given))]
+    if len(ends) != 2 or ends[0] > ends[1]:
+        raise InputError(f"{name} is {shown(given)}, but must be a finite number, or two bounds")
+    low, high = ends
     if math.isfinite(low) and low > exact(given[0] if two else given, name):
         low = math.nextafter(low, -math.inf)
     if math.isfinite(high) and high < exact(given[1] if two else given, name):

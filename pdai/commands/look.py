@@ -10,7 +10,7 @@ import numpy as np
 import tyro
 
 from fast.runs.display import slow
-from fast.runs.records import is_solved
+from fast.runs.records import LOGS, is_finished, is_solved
 from fast.tasks import problem_meant
 from pdai.commands import Accepting
 from pdai.commands.tables import say, show, show_rows
@@ -251,7 +251,8 @@ class ReportRuns(Accepting):
     """
 
     run_folders: Annotated[tyro.conf.Positional[tuple[Path, ...]], tyro.conf.arg(metavar="RUN")]
-    """The folders that `pdai train` printed."""
+    """The folders that `pdai train` printed; of an experiment, all its runs. Unfinished ones are
+    left out of several."""
     out: Path = Path("report.html")
     """Where to write the page."""
     seconds: float = 10.0
@@ -265,8 +266,15 @@ class ReportRuns(Accepting):
         from pdai.loading import load
         from pdai.show.page.page import report
 
-        runs: list[Any] = list(self.run_folders)
+        given = list[Path]()
+        for folder in self.run_folders:
+            inner = [x.parent for x in sorted(folder.glob("*/config.json"))]
+            given += inner if any((folder / log).is_file() for log in LOGS) else [folder]
+        left = [x for x in given if (x / "config.json").is_file() and not is_finished(x)]
+        runs: list[Any] = [x for x in given if x not in left] or given
+        for folder in left if runs is not given else ():
+            print(f"left out, as it is not finished: {folder}", file=sys.stderr)
         if self.accept_changed and not self.stored_only:
-            runs = [load(folder, accept_changed=True) for folder in self.run_folders]
+            runs = [load(folder, accept_changed=True) for folder in runs]
         seconds = None if self.stored_only else self.seconds
         say(f"report: {report(runs, self.out, seconds=seconds)}")

@@ -252,7 +252,7 @@ def against_samples(
 
 def _check_two(samples: Sequence[Hashable]) -> None:
     if len(samples) < 2:
-        raise InputError(f"{len(samples)} samples are given, but at least two are needed")
+        raise InputError(f"{len(samples)} samples can be taken, but two are needed: add more")
 
 
 def _frequency(samples: Sequence[Hashable], event: set[Hashable], level: float) -> Interval:

@@ -143,7 +143,8 @@ def law_of(
     shape = Shape(header, tuple(columns), bool(columns), WEIGHTS, "weight")
     if not (isinstance(law, str) and law == UNIFORM):
         parts = _parts(law, shape, bool)
-        made = ListedLaw(_weights(law, parts))
+        weights, said = _weights(law, parts)
+        made, parts = ListedLaw(weights), parts._replace(notes=(*parts.notes, *said))
     elif support is None:
         raise InputError("the law is uniform, but over which values? Give --support FILE")
     elif isinstance(support, str | Path) or hasattr(support, "columns"):
@@ -196,36 +197,40 @@ def _parts(source: Any, shape: Shape, allowed: Callable[[set[str]], bool]) -> Pa
     return parts
 
 
-def _weights(source: Any, parts: Parts) -> Mapping[Hashable, Fraction]:
+def _weights(source: Any, parts: Parts) -> tuple[Mapping[Hashable, Fraction], Sequence[str]]:
     """The weights of a law, by value: as decimal numbers, fractions, or shares such as 40%.
 
-    The column `log_weight` is in nats; `frequency` is of any scale; `probability` must sum to 1.
+    The column `log_weight` is in nats; `frequency` is of any scale; `probability` must sum to 1 as
+    far as printed: a note says by what rounded ones are divided.
     """
     owner = "the frame" if hasattr(source, "columns") else repr(str(source))
     ((other, texts),) = parts.beside.items()
     shares = [text.strip().endswith(PERCENT) for text in texts]
-    if any(shares) and (not all(shares) or other == "log_weight"):
+    is_log = other == "log_weight"
+    if any(shares) and (not all(shares) or is_log):
         raise InputError(f"{owner}: some weights are shares such as 40%: write all in one way")
     law: dict[Hashable, Any] = {}
     for line, value, text in zip(parts.lines, parts.values, texts, strict=True):
         weight = text.strip().removesuffix(PERCENT)
-        if weight == "-inf" and other == "log_weight":
-            law[value] = -math.inf
-        elif DECIMAL.fullmatch(weight) or RATIO.fullmatch(weight):
-            law[value] = Fraction(weight)
-        else:
+        is_number = DECIMAL.fullmatch(weight) or RATIO.fullmatch(weight)
+        law[value] = Fraction(weight) if is_number else -math.inf
+        if not (weight == "-inf" or is_number if is_log else law[value] >= 0):
             raise InputError(
                 f"{owner}, line {line}: the {other.replace('_', ' ')} of {value!r} is {text!r}, "
-                "but must be a decimal number, or a fraction such as 2/3 (columns are named value "
-                "and weight, or log_weight)"
+                "but must be a decimal number, or a fraction such as 2/3, and at least 0 (columns "
+                "are named value and weight, or log_weight)"
             )
-    total = sum(law.values()) / (100 if any(shares) else 1) if other != "log_weight" else 1
-    if (any(shares) or other == "probability") and abs(total - 1) > PRINTED:
+    if is_log:
+        return from_logs(law), ()
+    total = sum(law.values()) / (100 if any(shares) else 1)
+    if total == 1 or not (any(shares) or other == "probability"):
+        return law, ()
+    if abs(total - 1) > PRINTED:
         raise InputError(
             f"{owner}: its probabilities sum to {float(total):.6g}, but must sum to 1: name the "
-            "column weight, if they are of any scale"
+            "column weight, if they are of any scale, and leave out %"
         )
-    return from_logs(law) if other == "log_weight" else law
+    return law, (f"{owner}: its probabilities sum to {float(total):.9g}: divided by that",)
 
 
 def _check_distinct(values: Sequence[Hashable], distinct: int, owner: str) -> None:

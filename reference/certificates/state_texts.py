@@ -56,9 +56,9 @@ class StateTexts:
             written: set[Cell] = {repr(x), str(x)} if self._parse is None else set()
             if isinstance(x, tuple) and len(x) > 1:
                 written.add(tuple(map(str, x)))
-            if isinstance(x, str):
-                # A law may spell a list as the lines of JSON do, which are read as tuples.
-                written |= {list_text(x)} - {"", *listed}
+            # A law may spell a list as the lines of JSON do, which are read as tuples.
+            if isinstance(x, str) and (spelled := list_text(x)) and spelled not in listed:
+                written.add(spelled)
             for text in written:
                 self._written.setdefault(text, []).append(x)
 

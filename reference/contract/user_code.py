@@ -97,8 +97,8 @@ def exact_or_infinite(value: Any, what: str | Of) -> Fraction | float:
     except ValueError:
         raise _not_finite(value, what) from None
     raise InputError(
-        f"{what} is {shown(value)}, a {type(value).__name__}, but must be a number: return a "
-        "Fraction, an int or a float"
+        f"{what} is {shown(value)}, a {type(value).__name__}, but must be a number: a Fraction, an "
+        "int or a float"
     )
 
 
@@ -161,14 +161,14 @@ def called(owner: str, name: str, function: Callable[..., T], *arguments: object
 
 def _as_refusal(owner: str, name: str, error: Exception, arguments: Iterable[object]) -> InputError:
     """An exception of a user's function as an `InputError`."""
-    frames = traceback.extract_tb(error.__traceback__)
-    # A line of the user's code says more than a line of a library.
-    own = [frame for frame in frames if "site-packages" not in frame.filename]
-    last = (own or frames)[-1]
+    # The first is the call itself; a line of the user's code says more than one of a library.
+    frames = traceback.extract_tb(error.__traceback__)[1:]
+    own = [frame for frame in frames if "site-packages" not in frame.filename] or frames
+    where = "".join(f" ({last.filename}, line {last.lineno})" for last in own[-1:])
     call = f"{name}({', '.join(map(shown, arguments))})"
     return InputError(
-        f"{owner}: {call} raises {type(error).__name__}, {plain(error, 300)} ({last.filename}, "
-        f"line {last.lineno}): fix it, or check that the argument is of the kind that it expects"
+        f"{owner}: {call} raises {type(error).__name__}, {plain(error, 300)}{where}: fix it, or "
+        "check that the argument is of the kind that it expects"
     )
 
 

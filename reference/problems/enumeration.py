@@ -350,7 +350,8 @@ def positive_reward(value: Any, terminal: object) -> Fraction:
     if fraction < 0:
         raise InputError(
             f"the reward of {shown(terminal)} is {plain(value)}, but rewards are unnormalised "
-            "probabilities and cannot be negative: shift or exponentiate it"
+            "probabilities and cannot be negative: if it is a logarithm, name the method "
+            "log_reward(terminal); else shift it"
         )
     if fraction == 0:
         raise InputError(

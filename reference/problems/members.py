@@ -5,7 +5,7 @@ from functools import cached_property
 from types import FunctionType
 from typing import Any
 
-from reference.contract.errors import InputError, check_hashable, check_takes, shown
+from reference.contract.errors import InputError, check_hashable, check_takes
 from reference.contract.loading import load_object
 from reference.contract.user_code import asked_again, called, same_states
 
@@ -61,14 +61,14 @@ def check_members(problem: object, *, with_reward: bool = True) -> None:
     has = "a problem has initial, children(state) and reward(terminal) or log_reward(terminal)"
     for member in ("initial", "children"):
         if not called(kind, member, lambda: hasattr(problem, member)):  # noqa: B023
-            raise InputError(f"{shown(problem)}, of type {kind}, has no member {member!r}: {has}")
+            raise InputError(f"an object of type {kind} has no member {member!r}: {has}")
     rules = [name for name in ("reward", "log_reward") if hasattr(problem, name)]
     if with_reward and not rules:
-        raise InputError(f"{shown(problem)}, of type {kind}, has no member 'reward': {has}")
+        raise InputError(f"an object of type {kind} has no member 'reward': {has}")
     if len(rules) == 2:
         raise InputError(
-            f"{shown(problem)}, of type {kind}, has both reward and log_reward, which might "
-            "disagree: keep one"
+            f"an object of type {kind} has both reward and log_reward, which might disagree: keep "
+            "one"
         )
     asked: Any = problem
     first, *others = called(kind, "initial", lambda: [asked.initial for _ in range(SAME)])

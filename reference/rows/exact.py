@@ -41,7 +41,7 @@ def unit_row(row: Sequence[float], what: object) -> list[float]:
     if not total > 0 or min(row) < 0:
         raise InputError(
             f"{what} is {list(row)}, but must be finite numbers >= 0 with a positive "
-            "sum: check the mask, and the network for NaN"
+            "sum: check the mask, and the network for NaN, or say that it gives logits"
         )
     if abs(total - 1) > FLOAT32 * (len(row) + 2):
         raise InputError(

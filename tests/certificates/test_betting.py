@@ -547,10 +547,10 @@ def test_samples_that_are_not_independent_are_refused() -> None:
 @pytest.mark.parametrize(
     ("options", "unused"),
     [
-        ({"log_z": 1.0, "target": ["aaa"]}, ["log Z", "samples of the target"]),
+        ({"log_z": math.log(20), "target": ["aaa"]}, ["log Z", "samples of the target"]),
         ({"regime": "Z", "target": ["aaa"]}, ["samples of the target"]),
         ({"regime": "Z", "log_z": math.log(20)}, []),
-        ({"regime": "N", "log_z": 1.0}, ["log Z"]),
+        ({"regime": "N", "log_z": math.log(20)}, ["log Z"]),
     ],
 )
 def test_what_is_given_and_not_used_is_said(options: dict[str, Any], unused: list[str]) -> None:

@@ -235,7 +235,7 @@ test_what_is_nearly_right_is_refused_by_name = refuses(
     (other(log_z=lambda p: math.nan), Z, r"P.log_z\(\) is nan, .* finite"),
     (other(log_z=lambda p: 3.1), Z, r"P.log_z\(\) is 3.1, but all rewards .* of 2.99573"),
     (Words, {"log_z": 3.1, **Z}, "log_z is 3.1, but all rewards of the problem sum to"),
-    (object(), {}, "of type object, has no member 'initial'"),
+    (object(), {}, "of type object has no member 'initial'"),
     (None, {}, "add --problem"),
     (Words, {"p_b": fails, **Z}, r"p_b\('\w+'\) raises KeyError"),
     (Words, {"features": fails}, r"fails\('aaa'\) raises KeyError"),
@@ -253,7 +253,7 @@ test_what_is_nearly_right_is_refused_by_name = refuses(
     (Words, {"mode_states": [["a"]]}, r"mode_states\[0\] is .*, a list, but must be a Hash"),
     (Words, {"target": [["a"]] * 9, "regime": "S"}, "a sample of the target is .* hashable"),
     (Words, {"target": np.eye(3), "regime": "S"}, "a sample of the target is .* hashable"),
-    (Words, {"log_z": [1.0]}, "log_z is .*: give a number, or a lower and an upper one"),
+    (Words, {"log_z": [1.0]}, "log_z is .* must be a finite number, or two bounds"),
 )
 
 

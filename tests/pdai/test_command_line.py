@@ -132,6 +132,7 @@ REFUSED = {
     "verify --write-notes no/notes.md": "name a file",
     "verify --write-notes .": "name a file",
     "train six7": "no problem 'six7': did you mean six6? There are bits, graphs, grid,",
+    "solve necklaces.py": "is a file: name the class in it, as necklaces:Name",
     "trian": "there is no command 'trian': did you mean train?",
     "reproduce tab:set": "no label of an experiment 'tab:set': did you mean tab:sets?",
     "inspect reference.problems:Gird": "has no attribute 'Gird': did you mean Grid?",

@@ -16,6 +16,7 @@ import pdai
 from fast.runs.job import train
 from fast.runs.records import read_json, save_law, seal_run, write_json
 from fast.training.compose import IS, configure
+from pdai.commands.look import ReportRuns
 from pdai.show.page.chart import Chart
 from pdai.show.page.charts import law_chart, state_tables
 from pdai.show.page.elements import table, tag, written
@@ -102,6 +103,21 @@ def test_the_page_has_what_a_report_has(page: Path, runs: dict[str, Path]) -> No
     assert f"TV = {float(exact):.3g}, exact for float64 input" in shown.text
     state = next(a["data-told"] for _, a in shown.elements if "data-told" in a)
     assert re.match(r"state p0\nvisited with probability 1\nto q0: p_F [0-9.e-]+, flow ", state)
+
+
+def test_a_page_has_the_finished_runs_of_what_is_named(
+    runs: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An experiment is its runs, and of several those that are unfinished are left out."""
+    inside = runs["one"].parent / "rounds"
+    shutil.copytree(runs["two"], inside / "round-1")
+    (inside / "rounds.json").touch()
+    (shutil.copytree(runs["two"], inside / "round-2") / "seal.json").unlink()
+    page = inside / "report.html"
+    ReportRuns((inside, runs["grid"]), out=page, stored_only=True).run()
+    assert "2 runs: lines, grid" in seen(page).text
+    assert "left out, as it is not finished" in capsys.readouterr().err
+    refused("is not finished", ReportRuns((inside / "round-2",), out=page).run)
 
 
 def test_the_page_is_whole_and_can_be_read_aloud(page: Path) -> None:

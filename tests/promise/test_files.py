@@ -389,6 +389,9 @@ test_columns_that_are_not_there_are_refused = refuses(
 def test_probabilities_sum_to_one(text: str) -> None:
     with pytest.raises(InputError, match=r"sum to 0\.9, but must sum to 1: name the column weight"):
         at(".csv", text.encode(), law_of)
+    # What rounding left is divided, and said.
+    near = at(".csv", text.replace("0.5", "0.597").replace("50", "59.7").encode(), law_of)
+    assert any("sum to 0.997" in note for note in near.notes)
 
 
 test_laws_that_are_nearly_right_are_refused_by_their_reason = refuses(
@@ -399,6 +402,7 @@ test_laws_that_are_nearly_right_are_refused_by_their_reason = refuses(
     (".csv", "a,b,1\nc,d,1\n", "line 1 has 3 columns.*in quotes if it has commas"),
     (".csv", "value,p\na,1\n", "line 1: the weight of 'value' is 'p', but must be a decimal"),
     (".csv", "A,S,p\na,x,1\n", "line 1 has 3 columns"),
+    (".csv", "a,1\nb,-2\n", "line 2: the weight of 'b' is '-2', but must .* at least 0"),
     (".csv", "A,S,weight\na,x,1\na,x,2\n", "has the value .* twice"),
     (".json", '{"a": [1]}', "is an object that holds"),
     (".json", "[1, 2]", "columns"),

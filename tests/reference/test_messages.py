@@ -174,7 +174,7 @@ REFUSED: list[Row] = [
     *((lambda c=c, o=o: pointed_dag(c, **o), words) for c, o, words in GRAPHS),
     *((lambda v=v: rewards(reward=lambda _: v), words) for v, words in NO_REWARDS),
     (lambda: rewards(reward=lambda x: {"x": 1}[x]), r"'y'\) raises KeyError, 'y' .*line"),
-    (lambda: rewards(reward=lambda x, scale: 1), "reward is .* 1 argument .*'scale'"),
+    (lambda: rewards(reward=lambda x, scale: 1), "reward must .* 1 argument .*'scale'"),
     (lambda: rewards(children=("x",)), r"children is \('x',\), but must be a function"),
     (lambda: rewards(initial=Mutable().grown), "initial is a method, but must be"),
     (lambda: enumerate_dag(Grid), r"is a class, but must be .* Grid\(\)"),
