@@ -261,7 +261,7 @@ class GraphAnswer(Answer):
     def _errors(self) -> str:
         law = self.posterior
         if law.is_exact:
-            return f"none of the sums, in integers; {_rounding(law.nodes)}"
+            return f"none of the sums of these scores, in integers; {_rounding(law.nodes)}"
         paths = f", of a path {at_most(law.ancestor_error, 1)}" if self.has_paths else ""
         return (
             f"proved: of an edge at most {at_most(law.error, 1)}{paths}; draws, in total "

@@ -68,6 +68,7 @@ class Table(NamedTuple):
         cuts: where `categories` cuts numbers: the largest of each class but the last.
         declared: the levels that `categories` declares, by the name of the column.
         notes: how it was read, a sentence each.
+        lines: the line of each row in its file.
     """
 
     source: str
@@ -77,6 +78,7 @@ class Table(NamedTuple):
     cuts: Mapping[str, tuple[str, ...]] | None = None
     declared: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     notes: tuple[str, ...] = ()
+    lines: Sequence[int] = ()
 
     @property
     def columns(self) -> dict[str, tuple[str, ...]]:
@@ -92,7 +94,7 @@ class Table(NamedTuple):
         Raises:
             InputError: if a value is no plain decimal number.
         """
-        for line, row in enumerate(self.rows, 2):
+        for line, row in zip(self.lines, self.rows, strict=True):
             for name, cell in zip(self.names, row, strict=True):
                 if not DECIMAL.fullmatch(cell):
                     raise InputError(
@@ -368,6 +370,7 @@ def read_table(path: Path, *, drop_missing: bool = False) -> Table:
     sheet = read_sheet(path, Shape(header=True, is_table=True), follow=False)
     source, notes = sheet.source, [*sheet.notes]
     names, rows = [*(sheet.names or ())], [row for row in sheet.rows if row]
+    lines = [line for line, row in enumerate(sheet.rows, 1) if row]
     if sheet.names is None or not rows:
         raise InputError(
             f"{source} has {len(rows) + bool(names)} lines, but must have names and rows of values"
@@ -382,13 +385,13 @@ def read_table(path: Path, *, drop_missing: bool = False) -> Table:
     if all(DECIMAL.fullmatch(head) or head in column for head, column in columns):
         joined = ""
         if names in rows:
-            line = rows.index(names) + 2
+            line = lines[rows.index(names)]
             joined = f"; or, if line {line} repeats the names, as in joined files, leave it out"
         raise InputError(
             f"{source}: its first line is {shown(tuple(names))}, which looks like values, but must "
             f"name the columns: write a line of names above it{joined}"
         )
-    return table_of(source, names, rows, sheet.digest, notes, drop_missing)
+    return table_of(source, names, rows, sheet.digest, notes, drop_missing, lines)
 
 
 def table_of(
@@ -398,6 +401,7 @@ def table_of(
     digest: str,
     notes: Sequence[str] = (),
     drop_missing: bool = False,
+    lines: Sequence[int] | None = None,
 ) -> Table:
     """The table of names, which count as the first line, and rows of text.
 
@@ -408,9 +412,11 @@ def table_of(
         digest: the SHA-256 digest of the file.
         notes: how it was read, a sentence each.
         drop_missing: whether rows with a missing value are left out.
+        lines: the line of each row in its file; by default they follow the names.
 
     Raises:
-        InputError: if names are empty or repeated, rows of unequal length, or a value is missing.
+        InputError: if names are empty or repeated, rows of unequal length, a value is missing, or
+            fewer than two rows are left.
     """
     names = tuple(normalize("NFC", name.strip(AROUND)) for name in head)
     if len(set(names)) < len(names) or "" in names or not all(map(str.isprintable, names)):
@@ -421,17 +427,25 @@ def table_of(
             f"characters that can be printed{index}"
         )
     rows, said = [[cell.strip(AROUND) for cell in row] for row in cells], [*notes]
+    lines = lines or range(2, len(rows) + 2)
     if drop_missing:
-        kept = [row for row in rows if MISSING.isdisjoint(cell.lower() for cell in row)]
+        kept = [i for i, row in enumerate(rows) if MISSING.isdisjoint(map(str.lower, row))]
         said.append(f"{counted(len(rows) - len(kept), 'row')} with a missing value left out")
-        rows = kept
-    for number, row in enumerate(rows, 2):
+        if len(kept) < 2:
+            missed = Counter(j for row in rows for j, x in enumerate(row) if x.lower() in MISSING)
+            most = names[max(missed, key=missed.__getitem__)]
+            raise InputError(
+                f"{source}: {said[-1]}, of {len(rows)}, but two rows must stay: leave the column "
+                f"{most!r} out, which misses most, or fill it in"
+            )
+        rows, lines = [rows[i] for i in kept], [lines[i] for i in kept]
+    for number, row in zip(lines, rows, strict=True):
         if len(row) != len(names):
             raise InputError(
                 f"{source}, line {number}: it has {len(row)} values for {len(names)} columns"
             )
         _check_present(f"{source}, line {number}", names, row)
-    return Table(source, names, rows, digest, notes=tuple(said))
+    return Table(source, names, rows, digest, notes=tuple(said), lines=lines)
 
 
 def _check_present(place: str, names: Sequence[str], row: Sequence[str]) -> None:
@@ -570,7 +584,8 @@ def column_names(owner: str, names: Sequence[str] | None, count: int) -> tuple[s
         count: the number of variables.
 
     Raises:
-        InputError: unless all names differ, and are as many as the variables.
+        InputError: unless all names differ, and are as many as the variables; or if two edges
+            between them are written alike, as names hold arrows.
     """
     check_integer(owner, "the number of variables", count, 1, most=10_000)
     if names is None:
@@ -582,6 +597,12 @@ def column_names(owner: str, names: Sequence[str] | None, count: int) -> tuple[s
         raise InputError(
             f"{owner}: names are {shown(entries)}, but must be {count} different strings, one per "
             "variable"
+        )
+    both = [f"{u}->{v}" for u in entries for v in entries if u != v and "->" in u + v]
+    if len({re.sub(r"\s*->\s*", "->", edge) for edge in both}) < len(both):
+        raise InputError(
+            f"{owner}: names are {shown(entries)}, by which two edges are written alike: rename "
+            "those with ->"
         )
     return tuple(entries)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple, Self
+from unicodedata import normalize
 
 import numpy as np
 import numpy.typing as npt
@@ -293,7 +294,7 @@ def _ends(owner: str, kind: str, names: Sequence[str], edge: object) -> tuple[in
     """The numbers of the two ends. A name may hold an arrow itself."""
     pairs: list[tuple[object, object]] = []
     if isinstance(edge, str):
-        parts = edge.split("->")
+        parts = normalize("NFC", edge).split("->")
         for i in range(1, len(parts)):
             pairs.append(("->".join(parts[:i]).strip(), "->".join(parts[i:]).strip()))
     elif isinstance(edge, tuple | list) and len(edge) == 2:

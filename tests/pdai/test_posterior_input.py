@@ -195,6 +195,21 @@ def test_files_that_are_no_tables_are_refused(tmp_path: Path, text: str, message
     refused(message, read_table, written(tmp_path, text))
 
 
+def test_a_line_is_that_of_the_file_and_rows_must_stay(tmp_path: Path) -> None:
+    """After lines that are empty, and rows that are left out."""
+    table = read_table(written(tmp_path, "a,b\n1,2\n\n,2\n3,4\n5,red\n"), drop_missing=True)
+    refused("line 6: the value of 'b' is 'red'", table.numbers, "")
+    all_miss = written(tmp_path, "a,b\n1,\n,\n3,\n")
+    refused("3 rows .* left out, of 3, .* 'b'", lambda: read_table(all_miss, drop_missing=True))
+
+
+def test_two_edges_are_not_written_alike() -> None:
+    """A name may hold an arrow, if each edge has a name of its own."""
+    clear, alike = ["a", "a -> b", "b"], ["a", "b->c", "a -> b", "c"]
+    assert len(StructureLearning.from_scores(np.zeros((3, 8)), clear).quantity_means()) == 6
+    refused("two edges are written alike", StructureLearning.from_scores, np.zeros((4, 16)), alike)
+
+
 @pytest.mark.parametrize(
     "cell", ["red", "1_000", "\u0661", "\uff11", "1,5", "0x1f", "inf", "1e", "5 mg"]
 )
