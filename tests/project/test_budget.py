@@ -76,7 +76,7 @@ ROOMS = {
 # Sets that do, draws by a program of their own, FCS after short trainings, children matched all at
 # once: 45 (with tests 50).
 # Maximum likelihood on exact draws: 33 (61 of all).
-# What that review found: 12 (93 of all), one of the command line: 17 (41), and one of posteriors: 22 (38).
+# What reviews found: 12 (93 of all), of the command line 17 (41), of posteriors 22 (38).
 PRODUCT = {"lines": (50_100, 40_500), "files": (317, 240), "functions": (3_073, 2_300)}
 # Lemmas that proofs in Coq lack: 45. Tests of the baseline after ten times the steps: 50.
 ALL = (108_249, 86_000)
