@@ -329,7 +329,7 @@ def test_half_a_character_can_be_written_in_a_table() -> None:
     ("arguments", "words"),
     [
         ("certified_module:off", "sums to 1.5, not to 1"),
-        ("certified_module:policy --log-z 1 2 3", "give a number, or a lower and an upper one"),
+        ("certified_module:policy --log-z 1 2 3", "must be a finite number, or two bounds"),
         ("certified_module:policy --regime Z --table x.csv", "leave it out"),
         ("certified_module:policy --out no/where.json", "its folder does not exist"),
         ("certified_module:policy --proof no/where", "its folder does not exist"),
