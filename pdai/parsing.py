@@ -127,7 +127,7 @@ def parse(arguments: Sequence[str]) -> Any:
     arguments = _with_own_problem(arguments)
     named, problem = (*arguments, "", "")[:2]
     for kind, word, names in (("command", named, COMMANDS), ("problem", problem, problems(named))):
-        if kind == "problem" and word.endswith(".py"):
+        if kind == "problem" and names and word.endswith(".py"):
             raise InputError(f"{word!r} is a file: name the class in it, as {word[:-3]}:Name")
         if names and word and not word.startswith("-") and word not in names:
             raise InputError(no_such(kind, word, names))

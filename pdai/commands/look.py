@@ -251,8 +251,7 @@ class ReportRuns(Accepting):
     """
 
     run_folders: Annotated[tyro.conf.Positional[tuple[Path, ...]], tyro.conf.arg(metavar="RUN")]
-    """The folders that `pdai train` printed; of an experiment, all its runs. Unfinished ones are
-    left out of several."""
+    """The folders of runs, or of experiments for all their runs; of several, the finished ones."""
     out: Path = Path("report.html")
     """Where to write the page."""
     seconds: float = 10.0
@@ -266,13 +265,14 @@ class ReportRuns(Accepting):
         from pdai.loading import load
         from pdai.show.page.page import report
 
-        given = list[Path]()
+        folders = list[Path]()
         for folder in self.run_folders:
-            inner = [x.parent for x in sorted(folder.glob("*/config.json"))]
-            given += inner if any((folder / log).is_file() for log in LOGS) else [folder]
-        left = [x for x in given if (x / "config.json").is_file() and not is_finished(x)]
-        runs: list[Any] = [x for x in given if x not in left] or given
-        for folder in left if runs is not given else ():
+            is_experiment = any((folder / log).is_file() for log in LOGS)
+            inner = sorted(folder.glob("*/config.json")) if is_experiment else []
+            folders += [x.parent for x in inner] or [folder]
+        left = [x for x in folders if (x / "config.json").is_file() and not is_finished(x)]
+        runs: list[Any] = [x for x in folders if x not in left] or folders
+        for folder in left if runs is not folders else ():
             print(f"left out, as it is not finished: {folder}", file=sys.stderr)
         if self.accept_changed and not self.stored_only:
             runs = [load(folder, accept_changed=True) for folder in runs]

@@ -214,7 +214,7 @@ def _weights(source: Any, parts: Parts) -> tuple[Mapping[Hashable, Fraction], Se
         weight = text.strip().removesuffix(PERCENT)
         is_number = DECIMAL.fullmatch(weight) or RATIO.fullmatch(weight)
         law[value] = Fraction(weight) if is_number else -math.inf
-        if not (weight == "-inf" or is_number if is_log else law[value] >= 0):
+        if not ((is_number or weight == "-inf") if is_log else law[value] >= 0):
             raise InputError(
                 f"{owner}, line {line}: the {other.replace('_', ' ')} of {value!r} is {text!r}, "
                 "but must be a decimal number, or a fraction such as 2/3, and at least 0 (columns "

@@ -256,9 +256,9 @@ def check_takes(what: str, function: object, count: int) -> None:
             raise TypeError("it cannot be called")
         inspect.signature(function).bind(*[None] * count)
     except TypeError as error:
-        given = "" if callable(function) else f" is {shown(function)}, but"
+        wrong = "" if callable(function) else f" is {shown(function)}, but"
         raise InputError(
-            f"{what}{given} must be a function of {count} argument{'s' * (count != 1)} ({error})"
+            f"{what}{wrong} must be a function of {count} argument{'s' * (count != 1)} ({error})"
         ) from None
     except ValueError:
         pass  # functions written in C may have no signature
