@@ -31,12 +31,12 @@ def check_size(nodes: int) -> int:
     return nodes
 
 
-def check_summable(nodes: int) -> int:
+def check_summable(nodes: int, owner: str = "GraphPosterior") -> int:
     """The number of variables, if their graphs can be summed in floats.
 
     Raises TooLargeError if there are more than 20, InputError if it is no integer of at least 2.
     """
-    check_integer("GraphPosterior", "the number of variables", nodes, 2, most=10_000)
+    check_integer(owner, "the number of columns", nodes, 2, most=10_000)
     if nodes > MAX_IN_FLOATS:
         raise TooLargeError(
             f"{nodes} columns are too many for an exact posterior, which has "

@@ -162,7 +162,7 @@ class GraphPosterior:
             require: the edges that every graph has.
             progress: called with the share of a long sum that is done, and a word for it.
         """
-        nodes = check_summable(len(table.names))
+        nodes = check_summable(len(table.names), table.source)
         most = check_max_parents(max_parents, nodes)
         # Before scores are computed, which may take long.
         EdgeRules.of(table.source, table.names, most, forbid, require)
