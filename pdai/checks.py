@@ -47,19 +47,18 @@ def check(
     """
     part = load_object(what, "part", "my_module:MyLoss") if isinstance(what, str) else what
     is_environment = isinstance(part, AbstractEnvironment) or hasattr(part, "from_problem")
-    if precision is not None and not is_environment:
-        raise InputError(
-            f"precision is {precision!r}, but only an environment is checked in a precision, and "
-            f"{what!r} is none: leave it out"
-        )
     kind = part if isinstance(part, type) else type(part)
-    if issubclass(kind, Loss):
+    is_loss = issubclass(kind, Loss)
+    unused = {"precision": None if is_environment else precision, "problem": is_loss and problem}
+    unused |= {name: not is_loss and options.get(name) for name in ("seconds", "thorough")}
+    for name, value in unused.items():
+        if value:
+            raise InputError(
+                f"{name} is {value!r}, but is not used in the check of {what!r}: environments "
+                "alone have a precision, losses a search on graphs of its own: leave it out"
+            )
+    if is_loss:
         return check_loss(build(kind, {}, "") if part is kind else part, **options)
-    for name in {"seconds", "thorough"} & {*options}:
-        raise InputError(
-            f"{name} is {options[name]}, but only the search of a loss takes long, and {what!r} is "
-            "none: leave it out"
-        )
     if issubclass(kind, AbstractDynamics):
         return _check_network(part, problem or USUAL, options)
     if is_environment:

@@ -202,8 +202,8 @@ class Run(InFolder):
         learned, target = load_law(self.folder)
         if self.enumeration is None:
             raise InputError(
-                f"the terminal states of {str(self.folder)!r} are too many to enumerate: use "
-                "sample, or report"
+                f"the terminal states of {str(self.folder)!r} are not listed (more than "
+                "--max-states, or no --problem): use sample, or report"
             )
         return Law(tuple(self.setup.labels), learned, target)
 
@@ -241,7 +241,7 @@ class Run(InFolder):
             steps: the number of further steps.
             out: the new folder; by default the name of this folder with a number.
             display: the way in which the run is shown.
-            options: other options of the training, such as `epsilon=0.0`; not those of a network.
+            options: such as `epsilon=0.0`, that keep network, flow, seeds, precision and problem.
         """
         folder = Path(out) if out else free_folder(self.folder)
         config = self.further(steps, out=folder, **options)

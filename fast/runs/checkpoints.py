@@ -85,7 +85,7 @@ def load_checkpoint(folder: Path, template: TrainState) -> tuple[TrainState, flo
             raise ValueError(f"it has {len(payload):,} bytes, and needs {held:,}")
         state: TrainState = eqx.tree_deserialise_leaves(io.BytesIO(payload), template)
     except (RuntimeError, ValueError, TypeError, EOFError) as error:
-        changed = "; ".join(changed_parts(folder)) or "it, or the version of pdai that reads it"
+        changed = "; ".join(changed_parts(folder)) or "one of the two, or the version of pdai"
         raise InputError(
             f"{path} does not fit its config.json ({error}): changed was {changed}; {BRING_BACK}"
         ) from None

@@ -31,9 +31,8 @@ class SolvedSource(SamplerSource):
         folder = str(run.folder)
         if run.recipe.way != "listed":
             raise InputError(
-                f"{folder!r} is exact by its formula: it draws from a closed form, whose law is "
-                "the target as far as the formula is right, and which has no rows to certify; to "
-                "see rows certified, solve a smaller instance with --way listed"
+                f"{folder!r} draws from a closed form, right as far as the formula is right, and "
+                "has no rows: certify its samples, or solve a smaller instance with --way listed"
             )
         if of not in (None, 0) or regime not in (None, "E"):
             raise InputError(

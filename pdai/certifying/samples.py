@@ -129,7 +129,7 @@ def _at_hand(draws: Any, target: Target, level: float, count: int) -> SampleSour
             "draw, in the order of the draws"
         )
     if target.problem is None:
-        raise InputError("samples come without a target: give a problem, or a law")
+        raise InputError("samples need a problem or a law, also beside a target: give one")
     if hasattr(draws, "columns"):
         return _of_file(frame_sheet(draws, "the frame"), target, level)
     if isinstance(draws, Iterator):

@@ -88,11 +88,13 @@ class RunSource(SamplerSource):
     def exact(self, file: str | Path | None) -> ExactLaw:
         enumeration = self.setup.enumeration
         if enumeration is None:
-            raise TooLargeError(f"the run {self.name!r} has more states than --max-states")
+            raise TooLargeError(f"the run {self.name!r} has no list of states (see --max-states)")
         made = exact_policy(self.policy, enumeration, self.target.max_states)
         law = self.law_of_rows(made, file, self.config.task.short_name, ROWS)
         texts = self.config.task.texts
-        advice = what_now(law, enumeration, read_metrics(self.folder), self.row, texts, self.folder)
+        # Half of an annealed training was for other targets.
+        records = read_metrics(self.folder) if self.config.sampling.anneal <= 1 / 2 else None
+        advice = what_now(law, enumeration, records, self.row, texts, self.folder)
         return law._replace(notes=[*law.notes, *advice])
 
     def walker(self) -> RowSampler:
@@ -170,7 +172,7 @@ def _slope(records: Sequence[Mapping[str, Any]], row: int, folder: Path) -> str:
     # Training has not begun at step 0, so that a difference from there is no slope.
     before = [point for point in curve if 0 < point[0] <= curve[-1][0] / 2]
     if not before:
-        return "slope: TV was not recorded along the training (--evaluations)"
+        return "slope: TV was not recorded in the first half of the training"
     (start, high), (end, low) = before[-1], curve[-1]
     verdict = "more steps alone are unlikely to help"
     if low < (1 - LEVEL) * high:
@@ -190,6 +192,6 @@ def _least(enumeration: Enumeration) -> str:
             "whether it is large enough is not known (what to try: docs/training.md)"
         )
     return (
-        f"least TV: of {len(inner):,} states the network can tell {distinct:,} apart, so that a "
-        "policy without memory may not reach 0: try --dynamics gru, or show it more"
+        f"least TV: of {len(inner):,} states the network can tell {distinct:,} apart, so that "
+        "without memory it may not be 0: show it more, or the past of these (--dynamics gru)"
     )

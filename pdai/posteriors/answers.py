@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from importlib.util import find_spec
+from itertools import compress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -125,8 +126,7 @@ def table_from(data: Any, *, drop_missing: bool = False) -> Table:
                     "value: write the category in one way"
                 )
     digest = sha256(repr((names, rows)).encode())
-    kind = "the matrix" if columns is None else "the frame"
-    source = f"{kind}, its names counted as a line"
+    source = f"the {'matrix' if columns is None else 'frame'}, its names counted as a line"
     return table_of(source, names, rows, digest, drop_missing=drop_missing)
 
 
@@ -409,15 +409,10 @@ class SelectionAnswer(Answer):
         return {
             "rank": [*range(1, len(best) + 1)],
             "probability": [float(law.reward(one) / z) for one in best],
-            "columns": [self._text(one.chosen) for one in best],
+            "columns": [", ".join(compress(law.names, one.chosen)) or "none" for one in best],
         }
 
     def draw_columns(self, count: int, seed: int) -> Columns:
         """Independent draws, a row each, as a column of 0 and 1 for each column."""
-        drawn = self.posterior.sample(count, seed)
-        names = self.posterior.names
+        drawn, names = self.posterior.sample(count, seed), self.posterior.names
         return {name: [int(one.chosen[i]) for one in drawn] for i, name in enumerate(names)}
-
-    def _text(self, chosen: Sequence[bool]) -> str:
-        names = zip(self.posterior.names, chosen, strict=True)
-        return ", ".join(name for name, here in names if here) or "none"

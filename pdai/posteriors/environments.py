@@ -129,7 +129,9 @@ class StructureEnvironment(AbstractDigraphEnvironment[NetworkState]):
         return jnp.append(jnp.concatenate(seen), state.stopped).astype(jnp.float32)
 
     def log_reward(self, state: NetworkState) -> Float[Array, ""]:
-        return jnp.sum(self.table[jnp.arange(self.nodes), self._families(state)])
+        powers = jnp.asarray(2 ** np.arange(self.nodes), jnp.int32)
+        families = jnp.sum(state.adjacency * powers[:, None], axis=0)
+        return jnp.sum(self.table[jnp.arange(self.nodes), families])
 
     def encode(self, label: Network) -> NetworkState:
         adjacency = (np.array(label.parents) >> np.arange(self.nodes)[:, None] & 1).astype(bool)
@@ -174,10 +176,6 @@ class StructureEnvironment(AbstractDigraphEnvironment[NetworkState]):
         for _ in range((self.nodes - 1).bit_length()):
             reach = _joined(reach, reach)
         return reach
-
-    def _families(self, state: NetworkState) -> Int[Array, " nodes"]:
-        powers = jnp.asarray(2 ** np.arange(self.nodes), jnp.int32)
-        return jnp.sum(state.adjacency * powers[:, None], axis=0)
 
 
 ENVIRONMENTS[StructureLearning] = StructureEnvironment

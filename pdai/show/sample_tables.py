@@ -5,6 +5,7 @@ import io
 import json
 from typing import TYPE_CHECKING, Any, Literal
 
+from reference.certificates.statement import plain
 from reference.contract.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def csv_table(columns: dict[str, list[Any]]) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
+    writer.writerows(zip(*(map(plain, column) for column in columns.values()), strict=True))
     # A lone surrogate is written as Python escapes it.
     return text.getvalue().encode(errors="backslashreplace")
 

@@ -176,9 +176,9 @@ def with_log_z(
     floor = log_z.high + math.log(largest_mean) if largest_mean > 0 else -math.inf
     if largest_mean > 1:
         raise InputError(
-            f"log Z was given as {log_z.high:.9g} at most, but the weights of {above.count:,} "
+            f"log Z is {log_z.high:.9g} at most, but the weights of {above.count:,} "
             f"trajectories certify that it is above {floor:.9g} (level {level:g}): correct log Z, "
-            "or the reward"
+            "the reward, or the log-probabilities of the sampler"
         )
     interval = Interval(below.interval(level).low, above.interval(level).high)
     lines = [Line("log Z from below, nats", floor, "bound"), *weight_lines(draws.all, log_z.high)]

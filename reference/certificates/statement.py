@@ -3,6 +3,7 @@
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -46,7 +47,7 @@ class Line:
             return f"[{small(self.value.low, down=True)}, {small(self.value.high, down=False)}]"
         if isinstance(self.value, str):
             return self.value
-        fraction, text = str(self.value), small(self.value)
+        fraction, text = str(plain(self.value)), small(self.value)
         if self.kind != "exact" or "/" not in fraction or len(fraction) > SHORT:
             return text
         return f"{fraction}{' = ' if Fraction(text) == self.value else ', about '}{text}"
@@ -156,12 +157,8 @@ class Certificate:
     @property
     def report(self) -> dict[str, str]:
         """Every line as text with its kind, by name."""
-        lines = (
-            *self.certain,
-            self._distance,
-            Line("in words", self.meaning + self.condition, self._distance.kind),
-            *self.lines,
-        )
+        words = Line("in words", self.meaning + self.condition, self._distance.kind)
+        lines = (*self.certain, self._distance, words, *self.lines)
         return {line.name: f"{line.text()} ({line.kind})" for line in lines}
 
     def value(self, name: str) -> Any:
@@ -176,12 +173,12 @@ class Certificate:
             "interval": list(self.interval),
             "of": self.of,
             "conditions": list(self.conditions),
-            "tv": None if self.tv is None else str(self.tv),
+            "tv": plain(self.tv),
             "kind": self._distance.kind,
             "level": self.level,
             "samples": self.samples,
             "lines": [
-                {"name": line.name, "value": _plain(line.value), "kind": line.kind}
+                {"name": line.name, "value": plain(line.value), "kind": line.kind}
                 for line in (*self.certain, *self.lines)
             ],
             "notes": list(self.notes),
@@ -223,9 +220,12 @@ class Certificate:
         return html_page(repr(self), self.report, notes)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A value for JSON or CSV; a fraction is text, of any length, as Decimal writes integers."""
     if isinstance(value, Interval):
-        return [*map(_plain, value)]
+        return [*map(plain, value)]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
-    return str(value) if isinstance(value, Fraction) else value
+    if isinstance(value, Fraction):
+        return "/".join(str(Decimal(x)) for x in value.as_integer_ratio()).removesuffix("/1")
+    return value

@@ -55,7 +55,7 @@ def at_most(bound: float, digits: int = 2) -> str:
 
 def number_text(value: object) -> str:
     """A number in at most about ten characters: a fraction if it is short, else digits."""
-    if isinstance(value, Fraction) and len(str(value)) <= 7:
+    if isinstance(value, Fraction) and abs(value.numerator * value.denominator) < 10**6:
         return str(value)
     return _nearest_text(value, 3) if isinstance(value, Fraction | float) else clipped(value)
 

@@ -242,8 +242,8 @@ def enumerate_dag(problem: Problem[S], max_nodes: int = MAX_NODES) -> PointedDAG
                         f"{depth}), too many to enumerate: use a smaller instance; or write an "
                         "environment, trained with `pdai train custom --environment MODULE:NAME` "
                         "and bounded by `pdai certify`, which enumerate nothing; or raise "
-                        "`max_nodes` (on the command line --max-states, of `pdai inspect` "
-                        "--max-nodes)"
+                        "`max_nodes` (`max_states` of pdai.solve, --max-states of commands, of "
+                        "`pdai inspect` --max-nodes)"
                     )
     finally:
         # Also where the search ends early, as a random answer may be why.

@@ -296,7 +296,7 @@ test_what_gives_no_target_is_refused = refuses(
     ({"law": "uniform", "support": ["a", "a"]}, "has the value 'a' twice"),
     ({"law": FAIR, "problem": ListedLaw(FAIR)}, "each give the target.* leave one of"),
     ({"law": FAIR, "weights": FAIR}, "each give the target"),
-    ({}, "samples come without a target"),
+    ({}, "samples need a problem or a law"),
     ({"law": "my_module:log_density"}, "but must have a weight for each value"),
     ({"law": {"a": float("inf")}}, "must be a finite number"),
     ({"law": "gone.csv"}, "'gone.csv' cannot be read"),

@@ -346,7 +346,7 @@ def test_a_finished_run_is_trained_on_to_more_steps(run: Path, tmp_path: Path) -
         (
             "sets --items 7 --size 3 --max-states 20",
             ["TV to the target (of trajectories)", "true log Z"],
-            "more states than --max-states",
+            "no list of states",
         ),
         (
             "grid --law-samples 8192",

@@ -269,9 +269,8 @@ def test_small_ticks_are_not_all_zero() -> None:
 def test_the_axis_of_losses_follows_the_penalties() -> None:
     square = {"loss": "log_variance"}
     assert loss_label([square]) == "log_variance loss, nats²"
-    assert loss_label([{"loss": "tb"}, {"loss": "db", "penalty": "square"}]) == (
-        "tb loss or db loss, nats²"
-    )
+    two = [{"loss": "tb"}, {"loss": "db", "penalty": "square"}]
+    assert loss_label(two) == "tb loss or db loss, nats²"
     huber = {"loss": "fm", "penalty": "huber", "seeds": 3}
     both = "log_variance loss or fm loss, nats² or nats², linear beyond 1 nat"
     assert loss_label([square, huber]) == both
