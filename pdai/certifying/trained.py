@@ -91,10 +91,9 @@ class RunSource(SamplerSource):
             raise TooLargeError(f"the run {self.name!r} has no list of states (see --max-states)")
         made = exact_policy(self.policy, enumeration, self.target.max_states)
         law = self.law_of_rows(made, file, self.config.task.short_name, ROWS)
-        texts = self.config.task.texts
         # Half of an annealed training was for other targets.
         records = read_metrics(self.folder) if self.config.sampling.anneal <= 1 / 2 else None
-        advice = what_now(law, enumeration, records, self.row, texts, self.folder)
+        advice = what_now(law, enumeration, records, self.row, self.config.task.texts, self.folder)
         return law._replace(notes=[*law.notes, *advice])
 
     def walker(self) -> RowSampler:
