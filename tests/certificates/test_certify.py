@@ -347,11 +347,11 @@ def test_a_learned_backward_policy_brings_the_bound_down_to_the_terminals() -> N
 
 
 def test_certificates_show_themselves_and_small_numbers_as_small_ones() -> None:
-    result = pdai.certify(policy, GRID)
-    assert f"TV of terminals {small(result.tv)} (exact for float64 input), of" in repr(result)
-    assert "<table>" in result._repr_html_()
-    assert result.to_json()["tv"] == str(result.tv)
-    long = replace(result, tv=Fraction(1, 10**5000))
+    made = pdai.certify(policy, GRID)
+    assert f"TV of terminals {small(made.tv)} (exact for float64 input), of policy" in repr(made)
+    assert "<table>" in made._repr_html_()
+    assert made.to_json()["tv"] == str(made.tv)
+    long = replace(made, tv=Fraction(1, 10**5000))
     assert ("1e-5000 (" in repr(long), len(long.to_json()["tv"])) == (True, 5003)
     assert small(1.3e-7) == "1.3e-07"
     assert small(Fraction(2, 3), down=True) == "0.666666"

@@ -166,15 +166,15 @@ def test_untrained_policies_are_counted_over_draws_of_the_utilities() -> None:
     for length in (16, 32):
         printed = sequences[f"Syn-{length}, literal", MARKOVIAN].mean
         assert sum(fcs < printed for fcs in sums(length)) == DRAWS
-    nearer = [
+    fewer, more = (
         sum(
             fcs < sets[f"K = {size}, literal", MARKOVIAN].mean for fcs in sums_of_exponentials(size)
         )
         for size in (16, 24)
-    ]
+    )
     assert "(Syn-16, Syn-32) are worse than an untrained policy's under the printed" in OF_ERRATA
     assert f"in each of {DRAWS} draws of uniform utilities" in OF_ERRATA
-    assert f"({nearer[0]} and {nearer[1]} of {DRAWS}), 64 bits on the exponent" in OF_ERRATA
+    assert f"on the draw ({fewer} and {more} of {DRAWS}), 64 bits on the exponent" in OF_ERRATA
 
 
 @pytest.mark.catches(
