@@ -121,7 +121,7 @@ def tb_residuals(
     """
     check_same_dag(forward, backward)
     reward = rewards_by_node(forward, rewards)
-    forward.field.check([z], "Z")
+    (z,) = forward.field.numbers([z], "Z")
     for tau in forward.dag.trajectories():
         yield tau, z * forward.along(tau) - reward[forward.dag.end(tau)] * backward.along(tau)
 
@@ -145,7 +145,7 @@ def log_tb_residuals(
     """
     check_same_dag(forward, backward)
     reward = rewards_by_node(forward, rewards)
-    FLOAT64.check([log_z], "log Z")
+    (log_z,) = FLOAT64.numbers([log_z], "log Z")
     for tau in forward.dag.trajectories():
         x = forward.dag.end(tau)
         p_f, p_b = forward.along(tau), backward.along(tau)
@@ -247,13 +247,12 @@ def positive_factors(
 def _state_flow(policy: ForwardPolicy[T], flow: Sequence[T], rewards: Rewards[T]) -> list[T]:
     """`F` with `F(x) = R(x)` at terminals, as in def:flows."""
     dag = policy.dag
-    policy.field.check(flow, "flow")
+    state_flow = policy.field.numbers(flow, "flow")
     if len(flow) != len(dag.labels):
         raise InputError(
             f"{len(flow)} flows for a DAG of {len(dag.labels)} nodes: give one per node, in the "
             "DAG's numbering"
         )
-    state_flow = list(flow)
     for x, reward in rewards_by_node(policy, rewards).items():
         state_flow[x] = reward
     return state_flow

@@ -78,7 +78,7 @@ def residual_spread(
     check_same_dag(forward, backward)
     dag = forward.dag
     reward = rewards_by_node(forward, rewards)
-    FLOAT64.check([log_z], "log Z")
+    (log_z,) = FLOAT64.numbers([log_z], "log Z")
     steps, sizes = np.empty(len(dag.edges)), np.empty(len(dag.edges))
     why = "but log residuals need all positive: raise the zero to a small number"
     for edge in range(len(dag.edges)):
@@ -152,7 +152,7 @@ def one_sided_tv_bound(
     check_same_dag(forward, backward)
     field, dag = forward.field, forward.dag
     reward = rewards_by_node(forward, rewards)
-    field.check([z], "Z")
+    (z,) = field.numbers([z], "Z")
     if not field.positive(z):
         raise InputError(f"one_sided_tv_bound: Z is {plain(z)}, but must be positive")
     total = field.sum(reward.values())

@@ -40,7 +40,7 @@ class Dynamics(Protocol[S_contra, W]):
 
 @dataclass(frozen=True)
 class Additive(Generic[S]):
-    """`W_t = W_{t-1} + phi(s_t, W_{t-1})` for a `phi` on numbers or any type with `+`."""
+    """`W_t = W_{t-1} + phi(s_t, W_{t-1})`: numbers, vectors of R^d as tuples, any type with `+`."""
 
     phi: Callable[[S, Any], Any]
     initial: Any = 0
@@ -49,6 +49,8 @@ class Additive(Generic[S]):
         """`W + phi(s, W)`; raises InputError if the two cannot be added."""
         step = self.phi(state, latent)
         try:
+            if type(latent) is tuple:  # whose own `+` concatenates
+                return tuple(a + b for a, b in zip(latent, step, strict=True))
             return latent + step
         except (TypeError, ValueError, ArithmeticError) as error:
             raise InputError(
@@ -205,8 +207,7 @@ def _add(latents: dict[Any, None], latent: Any, state: Any) -> None:
     if _has_nan(latent):
         raise InputError(
             f"the latent on arrival in state {shown(state)} is {shown(latent)}: a NaN equals "
-            "nothing, itself included, so equal latents could not be merged; check phi for "
-            "overflow or 0/0"
+            "nothing, so equal latents would not be merged: check phi for overflow or 0/0"
         )
     latents[latent] = None
 

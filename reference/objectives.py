@@ -138,7 +138,7 @@ class _Increments(Generic[T]):
     def objective(self, log_z: T) -> Objective[T]:
         """The TB loss at `log_z`, and its gradient."""
         dag, field, p_e = self.forward.dag, self.forward.field, self.exploratory.values
-        field.check([log_z], "log Z")
+        (log_z,) = field.numbers([log_z], "log Z")
         two, constant = field.convert(2), log_z - self.best_log_z
         # E[(sum of the increments before s) 1(s is visited)], per node.
         before = [field.zero] * len(dag.labels)

@@ -33,7 +33,8 @@ class EdgeWeights(Pictured, Generic[T]):
                 f"{name}: {len(self.values)} values for a DAG of {len(self.dag.edges)} edges; give "
                 "one per edge, in the DAG's numbering"
             )
-        self.field.check(self.values, f"{name}: the value of edge")
+        numbers = self.field.numbers(self.values, f"{name}: the value of edge")
+        object.__setattr__(self, "values", numbers)
         for (u, v), value in zip(self.dag.edges, self.values, strict=True):
             if not self.field.nonnegative(value):
                 raise InputError(
@@ -105,8 +106,13 @@ class BackwardKernel(EdgeWeights[T]):
     `R(x) b(x)`.
     """
 
+    @checked
     def on(self, lifted: LiftedDAG[Any]) -> "BackwardKernel[T]":
         """The kernel on a lift of its DAG: each lifted edge has the value of its base edge."""
+        if lifted.base is not self.dag:
+            raise InputError(
+                "on: the lift is of another DAG: give a lift of the policy's own `dag`"
+            )
         return BackwardKernel(lifted.dag, self.field, [self.values[e] for e in lifted.base_edge])
 
 

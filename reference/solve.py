@@ -74,7 +74,7 @@ def forward_from_law(
     through = [field.zero] * len(dag.edges)
     for tau in dag.trajectories():
         weight = called("forward_from_law", "law", law, tau)
-        field.check([weight], "the probability of trajectory")
+        (weight,) = field.numbers([weight], "the probability of a trajectory")
         if not field.nonnegative(weight):
             raise InputError(
                 f"the law gives the trajectory {tau} the probability {plain(weight)}, but must "

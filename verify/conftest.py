@@ -48,8 +48,9 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "crosscheck(*parts): compares these parts of fast")
     wanted, known = config.getoption("--claim"), [claim.id for claim in CLAIMS]
     if wanted is not None and wanted not in known:
-        now = [f"{wanted} is called {claim.id} now" for claim in CLAIMS if claim.formerly == wanted]
-        raise pytest.UsageError(*now or [no_such("claim in the ledger", wanted, known)])
+        whole = [claim.id for claim in CLAIMS if wanted in claim.also.split()]
+        belongs = [f"{wanted} belongs to {claim}: give that" for claim in whole]
+        raise pytest.UsageError(*belongs or [no_such("claim in the ledger", wanted, known)])
     exhaustive = config.getoption("--exhaustive")
     scopes.set_exhaustive(exhaustive)
     if not exhaustive:
@@ -102,7 +103,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         text = io.StringIO()
         console = Console(file=text, width=max(120, shutil.get_terminal_size().columns))
         console.print(ledger_table(by_claim, claims))
-        console.print(summary(claims))
+        console.print(summary(claims, by_claim))
         console.print(
             "A check asserts the claim. A control breaks one hypothesis on purpose and asserts "
             "that the conclusion fails, so that the check is known to be able to fail."

@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 from reference.balance import log_tb_residuals, tb_residuals
@@ -174,6 +175,43 @@ def test_the_losses_are_their_sums_over_trajectories_and_cb_is_twice_tb_at_the_b
             assert twice == pytest.approx(cb, rel=1e-11, abs=1e-25)
         for log_z in (best - 0.1, best + 0.1):
             assert tb(log_z).loss == pytest.approx(least.loss + 0.01, rel=1e-9)
+
+
+def losses(instance: Any, log_z: float = LOG_Z, edge: int = 0, step: float = 0.0) -> Any:
+    """TB and CB, with one logit moved."""
+    forward, backward, rewards, explore = instance
+    weights = list(forward.values)
+    weights[edge] *= math.exp(step)
+    moved: Any = ForwardPolicy.from_weights(forward.dag, FLOAT64, weights)
+    tb = tb_objective(moved, backward, rewards, log_z, explore)
+    both = tb, cb_objective(moved, backward, rewards, explore)
+    return np.array([objective.loss for objective in both])
+
+
+@pytest.mark.catches(
+    "The gradient of a soft-max reaches the logit of the action taken and no other.",
+    "reference/objectives.py",
+    "two * (delta[edge] - self.forward.values[edge] * through)",
+    "two * (delta[edge] - self.forward.values[edge] * delta[edge])",
+)
+@pytest.mark.catches(
+    "The gradient of the CB loss is that of half of it.",
+    "reference/objectives.py",
+    "[two * g for g in half.logits_gradient]",
+    "[g for g in half.logits_gradient]",
+)
+@pytest.mark.claim("col:objectives")
+def test_the_gradients_equal_central_differences() -> None:
+    # The error of a central difference is step^2 times a third derivative of order 10.
+    step = 1e-5
+    for instance in list(instances())[::20]:
+        tb = tb_objective(*instance[:3], LOG_Z, instance.exploratory)
+        cb = cb_objective(*instance)
+        slope, _ = (losses(instance, LOG_Z + step) - losses(instance, LOG_Z - step)) / (2 * step)
+        assert tb.log_z_gradient == pytest.approx(slope, rel=1e-6, abs=1e-8)
+        for edge, gradients in enumerate(zip(tb.logits_gradient, cb.logits_gradient, strict=True)):
+            up, down = (losses(instance, LOG_Z, edge, h) for h in (step, -step))
+            assert gradients == pytest.approx((up - down) / (2 * step), abs=1e-6)
 
 
 @pytest.mark.control("cb-tb-loss-identity")

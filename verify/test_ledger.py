@@ -14,7 +14,7 @@ from reference.contract.errors import InputError
 from verify.lib.ledger import CLAIMS, FOLDER, NOTES, markdown, marks_of_claims, result_of, scopes_of
 from verify.lib.notes import with_head
 from verify.lib.record import Claim, Reading, Severity, Tier, read_claim
-from verify.lib.report import controls, summary
+from verify.lib.report import Finding, controls, summary
 
 needs_checkout = pytest.mark.skipif(
     NOTES.parent == FOLDER, reason="stored results and Coq proofs are not part of a wheel"
@@ -101,14 +101,17 @@ def test_the_summary_counts_a_misprint_apart_from_a_false_statement() -> None:
         readings = (Reading("", "false"), Reading("", "true"))
         return Claim(name, "", "", readings if severity else readings[1:], "", severity=severity)
 
-    text = summary([claim("a", Severity.FALSE), claim("b", Severity.MISPRINT), claim("c", None)])
+    claims = [claim("a", Severity.FALSE), claim("b", Severity.MISPRINT), claim("c", None)]
+    text = summary(claims, {})
     assert text.startswith("3 claims: 2 refuted as printed; repaired, then verified, 1 verified.")
     assert f"1 false ({Severity.FALSE.value}); 0 vacuous" in text
     assert f"1 misprint ({Severity.MISPRINT.value})." in text
+    failed = Finding(Counter({("claim", "passed"): 6, ("claim", "failed"): 1}))
+    assert ", 1 not confirmed in this run." in summary(claims, {"c": failed})
 
 
 def test_the_names_of_claims_are_distinct() -> None:
-    names = [name for claim in CLAIMS for name in (claim.id, claim.formerly) if name]
+    names = [name for claim in CLAIMS for name in (claim.id, *claim.also.split())]
     assert [name for name, n in Counter(names).items() if n > 1] == []
 
 

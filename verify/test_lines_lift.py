@@ -69,6 +69,8 @@ def test_the_papers_own_dynamics_merge_histories_first_at_p5() -> None:
     positions: Additive[str] = Additive(lambda state, _: int(state[1:]))
     dag = enumerate_dag(Lines.laplaces(6, 2))
     by_sum = Counter(lift(dag, positions).projection)
+    vectors: Additive[str] = Additive(lambda s, _: (int(s[1:]), 2 * int(s[1:])), (0, 0))
+    assert Counter(lift(dag, vectors).projection) == by_sum
     by_history = Counter(lift(dag, History()).projection)
     merged = [dag.labels[v] for v in by_sum if by_sum[v] < by_history[v]]
     assert merged == ["p5", "p6"]

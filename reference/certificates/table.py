@@ -91,13 +91,13 @@ class _Table:
         if field is not RATIONAL:
             raise InputError(f"write_certificate: a policy in {field.name}: give one in RATIONAL")
         self.labels = [*map(state_label, dag.labels if states is None else states)]
-        values = check_list("write_certificate", "rewards", rewards)
+        listed = check_list("write_certificate", "rewards", rewards)
+        values = RATIONAL.numbers(listed, "write_certificate: reward")
         if len(self.labels) != len(dag.labels) or len(values) != len(dag.terminals):
             raise InputError(
                 f"write_certificate: {len(self.labels)} states and {len(values)} rewards for a DAG "
                 f"of {len(dag.labels)} nodes and {len(dag.terminals)} terminals: give one each"
             )
-        RATIONAL.check(values, "write_certificate: reward")
         self.common = math.lcm(*(reward.denominator for reward in values))
         numerators = [reward.numerator * (self.common // reward.denominator) for reward in values]
         self.total = sum(numerators)

@@ -57,13 +57,12 @@ def aliasing_kl(
             )
         base = lifted.base
         children = [base.labels[v] for v in base.children[base.index[state]]]
-        missing = [child for child in children if (state, child) not in actions]
-        if missing:
+        names: list[Any] = [actions.get((state, child)) for child in children]
+        if None in names or len({*names}) < len(names):
             raise InputError(
-                f"aliasing_kl: the edge {shown(state)} -> {shown(missing[0])} has no action: name "
-                "it"
+                f"aliasing_kl: the edges of {shown(state)} to {children} have the actions {names}: "
+                "name each, and no two alike"
             )
-        names = [actions[state, child] for child in children]
         laws[state] = [dict(zip(names, row, strict=True)) for row in rows[state]]
     if {*laws[first][0]} != {*laws[second][0]}:
         raise InputError(

@@ -98,26 +98,22 @@ class Field(ABC, Generic[T]):
         """The neutral element of multiplication."""
         return self.convert(1)
 
-    def check(self, values: Iterable[object], what: str) -> None:
-        """Checks that numbers belong to this field: an int among fractions divides into a float."""
-        for position, value in enumerate(values):
-            if not self.contains(value):
-                raise InputError(
-                    f"{what} number {position} is {shown(value)}, a {type(value).__name__}, which "
-                    f"the field {self.name} does not compute with: pass it through `field.convert`"
-                )
-
     def numbers(self, values: Iterable[T | int], what: str) -> list[T]:
-        """Numbers of this field, with integers converted; raises InputError as `check` does.
+        """Numbers of this field, with integers converted; raises InputError for any other number.
 
-        Integers of NumPy are `Integral` too.
+        An int among fractions would divide into a float. Integers of NumPy are `Integral` too.
         """
-        converted = [
-            self.convert(int(x)) if isinstance(x, Integral) and not isinstance(x, bool) else x
-            for x in values
-        ]
-        self.check(converted, what)
-        return converted  # type: ignore[return-value]  # as was just checked
+        numbers: list[Any] = list(values)
+        for position, value in enumerate(numbers):
+            if isinstance(value, Integral) and not isinstance(value, bool):
+                numbers[position] = self.convert(int(value))
+            elif not self.contains(value):
+                raise InputError(
+                    f"{what}{f' number {position}' * (len(numbers) > 1)} is {shown(value)}, a "
+                    f"{type(value).__name__}, which the field {self.name} does not compute with: "
+                    "pass it through `field.convert`"
+                )
+        return numbers
 
     def check_log(self, value: T) -> None:
         """Checks that the logarithm of a number exists; raises InputError if not."""

@@ -72,6 +72,10 @@ def test_rewards_by_name_go_to_their_states_and_may_be_integers() -> None:
     p_f, z = forward_from_backward(p_b, named)
     assert (marginal(p_f), z) == ((one / 3, two / 3), 3)
     flow = flows(p_b, converted)
+    assert flow[0] == 3
+    assert not any(gap for _, gap in tb_residuals(p_f, p_b, named, 3))
+    sure = ForwardPolicy(DIAMOND, RATIONAL, [1, 0, 1, 1, 0, 1]).values
+    assert [*map(type, sure)] == [Fraction] * 6
     for rewards in (named, listed, converted, np.array(listed)):
         assert flows(p_b, rewards) == flow
         assert forward_from_backward(p_b, rewards)[0].values == p_f.values

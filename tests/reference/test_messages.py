@@ -79,7 +79,8 @@ TWIN = pointed_dag({u: list(row) for u, row in enumerate(DIAMOND.children)})
 LAWS = ((HALF, HALF, ZERO), (HALF, HALF, ZERO))
 WIDE: Any = np.array([np.longdouble("1e4000"), 1])
 LINES = lift(enumerate_dag(Lines.minimal()), Forgetful())
-LINE_ACTIONS: Any = {(s, t): t[0] for s in ("p2", "p3", "p5") for t in Lines.minimal().children(s)}
+CHILDREN = {s: Lines.minimal().children(s) for s in ("p2", "p3", "p5")}
+LINE_ACTIONS = {(s, t): f"{t[0]}{i}" for s, row in CHILDREN.items() for i, t in enumerate(row)}
 FACTORS: Any = SyntheticSequences.random(3, 2, form="sum")
 NAN: Any = math.nan
 FORK_F, FORK_B = ForwardPolicy.uniform(FORK, RATIONAL), BackwardPolicy.uniform(FORK, RATIONAL)
@@ -190,6 +191,8 @@ REFUSED: list[Row] = [
     (lambda: fcs((ONE, ZERO), (ONE, ZERO), 1), r"batch \(1,\) has probability zero"),
     (lambda: lift(PATH, LISTS), "'a' is .*, of type list, not hashable"),
     (lambda: lift(PATH, Additive(lambda s, w: [s], initial=[])), "'o' is .* type list"),
+    (lambda: lift(PATH, Additive(lambda s, w: (1,), (0, 0))), "cannot be added .* shorter"),
+    (lambda: BackwardPolicy.uniform(TWIN, RATIONAL).on(LIFTED), "the lift is of another DAG"),
     (lambda: memory_kl(LIFTED, BELOW), "not live on this lift"),
     (lambda: LIFTED.above((5,)), "does not leave the state 'o'"),
     (lambda: flows(P_B, (-ONE, ONE)), "reward of 'x' is -1"),
@@ -205,7 +208,8 @@ REFUSED: list[Row] = [
     (lambda: fcs_under(*LAWS, {(2,): ONE}), "probability zero"),
     (lambda: fcs_under(*LAWS, {(0, 1): 3 * HALF, (0, 2): -HALF}), "is -1/2"),
     (lambda: compared("p2", "p5"), "same actions"),
-    (lambda: compared("p2", "p3", {}), "has no action"),
+    (lambda: compared("p2", "p3", {}), "have the actions \\[None.*name each"),
+    (lambda: compared("p2", "p3", dict.fromkeys(LINE_ACTIONS, 0)), "0, 0.*no two alike"),
     (lambda: compared("p2", "q3"), "not a non-terminal state"),
     (lambda: cb_objective(P_F, P_B, REWARDS, P_F), "in FLOAT64, or in BALL"),
     (lambda: cb_objective(BELOW, BLIND, [1.0, 1.0], BELOW), "'b' -> 'c', which the exploratory p"),
@@ -221,10 +225,10 @@ REFUSED: list[Row] = [
     (lambda: precision(0), "at least 2"),
     (lambda: ForwardPolicy(FORK, BALL, [arb("nan")] * 2), "must be a number >= 0"),
     (lambda: ForwardPolicy(FORK, BALL, [BALL.one, BALL.one]), "not to 1"),
-    (lambda: ForwardPolicy(EDGE, BALL, [1.0]), "edge number 0 .* does not compute with"),
+    (lambda: ForwardPolicy(EDGE, BALL, [1.0]), "edge is 1.0, a float, .* not compute with"),
     (
         lambda: forward_from_backward(BackwardPolicy.uniform(EDGE, FLOAT64), np.ones(1, "f4")),
-        "reward number 0 .* a float32",
+        "reward is .*, a float32",
     ),
     (lambda: Symbolic("p").convert(Symbolic("q").symbols[0]), "another symbolic"),
     (lambda: Symbolic("p").convert(math.nan), "finite float"),

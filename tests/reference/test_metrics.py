@@ -42,7 +42,7 @@ from reference.problems import Grid
 from tests.refusals import refused
 from verify.lib.named_dags import DIAMOND
 from verify.lib.small_scope import pointed_dags
-from verify.test_col_objectives import LOG_Z, Instance, instances, make_instance
+from verify.test_col_objectives import LOG_Z, make_instance
 
 
 def law(*hundredths: int) -> tuple[Fraction, ...]:
@@ -213,42 +213,6 @@ def test_no_bound_on_total_variation_is_above_one() -> None:
 def test_a_bound_in_floats_is_not_below_its_formula() -> None:
     for spread in (number / 3 for number in range(1, 100)):
         assert Fraction(kl_bound(spread)) >= Fraction(spread) ** 2 / 8
-
-
-def losses(instance: Instance, log_z: float = LOG_Z, edge: int = 0, step: float = 0.0) -> Any:
-    """TB and CB, with one logit moved."""
-    forward, *given, explore = instance
-    weights = list(forward.values)
-    weights[edge] *= math.exp(step)
-    moved = ForwardPolicy.from_weights(forward.dag, FLOAT64, weights)
-    both = tb_objective(moved, *given, log_z, explore), cb_objective(moved, *given, explore)
-    return np.array([objective.loss for objective in both])
-
-
-def test_the_gradients_equal_central_differences() -> None:
-    # The error of a central difference is step^2 times a third derivative of order 10.
-    step = 1e-5
-    for instance in list(instances())[::20]:
-        tb = tb_objective(*instance[:3], LOG_Z, instance.exploratory)
-        cb = cb_objective(*instance)
-        slope, _ = (losses(instance, LOG_Z + step) - losses(instance, LOG_Z - step)) / (2 * step)
-        assert tb.log_z_gradient == pytest.approx(slope, rel=1e-6, abs=1e-8)
-        for edge, gradients in enumerate(zip(tb.logits_gradient, cb.logits_gradient, strict=True)):
-            up, down = (losses(instance, LOG_Z, edge, h) for h in (step, -step))
-            assert gradients == pytest.approx((up - down) / (2 * step), abs=1e-6)
-
-
-@pytest.mark.catches(
-    "The gradient of a soft-max reaches the logit of the action taken and no other.",
-    "reference/objectives.py",
-    "two * (delta[edge] - self.forward.values[edge] * through)",
-    "two * (delta[edge] - self.forward.values[edge] * delta[edge])",
-)
-def test_the_gradient_of_each_row_sums_to_zero() -> None:
-    for instance in instances():
-        gradient = tb_objective(*instance[:3], LOG_Z, instance.exploratory).logits_gradient
-        for row in instance.dag.out_edges:
-            assert sum(gradient[edge] for edge in row) == pytest.approx(0, abs=1e-12)
 
 
 def test_no_cancellation_spoils_a_loss_near_its_optimum() -> None:

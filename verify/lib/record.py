@@ -80,7 +80,8 @@ class Claim:
         section: the number of the section of the paper that has it; None for a result of ours.
         place: where in the section, such as "Equation 2".
         order: the ledger is sorted by this number: that of the paper, then results of ours.
-        formerly: the name that it had before, which `--claim` still explains.
+        also: labels in the paper of its parts, and former names, with spaces between: `--claim`
+            explains them.
     """
 
     id: str
@@ -98,7 +99,7 @@ class Claim:
     section: str | None = None
     place: str | None = None
     order: float = 0
-    formerly: str | None = None
+    also: str = ""
 
     @property
     def verdict(self) -> str:
@@ -185,8 +186,7 @@ def read_claim(note: Path) -> Claim:
 
 
 _TEXTS = {
-    *("id", "title", "control", "half", "missing", "experiment", "open", "section", "place"),
-    "formerly",
+    *("id", "title", "also", "control", "half", "missing", "experiment", "open", "section", "place")
 }
 _NEEDED = ("id", "title", "order", "readings", "control")
 _OF_THE_PAPER = ("printed", "section", "place")

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,6 +31,12 @@ class Finding:
         """True if checks and controls ran, and all passed."""
         passed = all(self.outcomes[kind, "passed"] for kind in ("claim", "control"))
         return passed and {outcome for _, outcome in self.outcomes} == {"passed"}
+
+
+def verdict_of(claim: Claim, by_claim: Mapping[str, Finding]) -> str:
+    """The verdict on the claim, unless a test of it failed in this run."""
+    outcomes = {outcome for _, outcome in by_claim.get(claim.id, Finding()).outcomes}
+    return "not confirmed in this run" if outcomes & {"failed", "error"} else claim.verdict
 
 
 def findings(stats: dict[str, list[Any]]) -> dict[str, Finding]:
@@ -71,7 +77,7 @@ def ledger_table(by_claim: dict[str, Finding], claims: Sequence[Claim]) -> Table
         else:
             continue
         grade = claim.severity.label if claim.severity else ""
-        table.add_row(claim.id, claim.verdict, grade, *cells)
+        table.add_row(claim.id, verdict_of(claim, by_claim), grade, *cells)
     return table
 
 
@@ -81,10 +87,10 @@ def by_tier(claims: Iterable[Claim]) -> str:
     return ", ".join(f"{tiers[tier]} {tier.label}" for tier in Tier)
 
 
-def summary(claims: Iterable[Claim]) -> str:
+def summary(claims: Iterable[Claim], by_claim: Mapping[str, Finding]) -> str:
     """The number of claims of each verdict, and of each grade among those that do not hold."""
     listed = list(claims)
-    verdicts = Counter(claim.verdict for claim in listed)
+    verdicts = Counter(verdict_of(claim, by_claim) for claim in listed)
     grades = Counter(claim.severity for claim in listed)
     counts = [f"{count} {verdict}" for verdict, count in verdicts.most_common()]
     graded = [f"{grades[grade]} {grade.label} ({grade.value})" for grade in Severity]
@@ -97,21 +103,18 @@ def ledger_json(by_claim: dict[str, Finding], claims: Iterable[Claim]) -> str:
     A claim is `as_expected` if a check and a control of it ran and all of them passed; one that no
     test decides always is.
     """
-    return json.dumps(
-        [_record(claim, by_claim.get(claim.id, Finding())) for claim in claims],
-        indent=1,
-        ensure_ascii=False,
-    )
+    return json.dumps([_record(claim, by_claim) for claim in claims], indent=1, ensure_ascii=False)
 
 
-def _record(claim: Claim, finding: Finding) -> dict[str, object]:
+def _record(claim: Claim, by_claim: Mapping[str, Finding]) -> dict[str, object]:
+    finding = by_claim.get(claim.id, Finding())
     outcomes = sorted(finding.outcomes.items())
     return {
         "claim": claim.id,
         "title": claim.title,
         "printed": claim.printed,
         "readings": [reading._asdict() for reading in claim.readings],
-        "verdict": claim.verdict,
+        "verdict": verdict_of(claim, by_claim),
         "severity": claim.severity.label if claim.severity else None,
         "control": claim.control,
         "theorems": list(claim.theorems),
