@@ -140,11 +140,11 @@ CASES: list[tuple[Callable[..., Any], Arguments]] = [
     (FLOAT64.convert, {"value": (1, [*NO_VALUE, 10**400])}),
     (BALL.convert, {"value": (1, [x for x in NO_VALUE if x is not math.nan])}),
     (ForwardPolicy, fork | {"field": (RATIONAL, FIELD), "values": ((HALF, HALF), [
-        *FRACTIONS, (HALF,), (HALF,) * 3, (1, 0), (3 * HALF, -HALF), (HALF, HALF / 2)])}),
+        *FRACTIONS, (HALF,), (HALF,) * 3, (1, 1), (3 * HALF, -HALF), (HALF, HALF / 2)])}),
     (ForwardPolicy, fork | {"field": (FLOAT64, FIELD), "values": ((0.5, 0.5), [
-        (0.5,), (1, 0), (np.float32(0.5),) * 2, (math.nan, 1.0), (0.5, 0.5 + 1e-9)])}),
+        (0.5,), (1, 1), (np.float32(0.5),) * 2, (math.nan, 1.0), (0.5, 0.5 + 1e-9)])}),
     (BackwardPolicy, fork | {"field": (RATIONAL, FIELD), "values": ((ONE, ONE), [
-        *FRACTIONS[:5], *FRACTIONS[7:], (HALF, HALF), (1, 1)])}),
+        *FRACTIONS[:5], *FRACTIONS[7:], (HALF, HALF), (1, 2)])}),
     (from_networkx, {"graph": (nx.DiGraph([(0, 1)]), [
         None, {0: [1]}, nx.Graph([(0, 1)]), nx.MultiDiGraph([(0, 1)] * 2),
         nx.DiGraph([(0, 1), (1, 0)])])}),
