@@ -39,7 +39,9 @@ def read(path: Path) -> Formula:
                 continue
             case ["c", "ind", *words] | ["c", "p", "show", *words]:
                 kind = "shown"
-            case ["c" | "%", *_]:
+            case ["%", *_]:
+                break
+            case ["c", *_]:
                 continue
         if line.startswith("x"):
             kind, words = "x", line[1:].split()
@@ -50,6 +52,8 @@ def read(path: Path) -> Formula:
                 parts[kind][-1].append(literal)
             else:
                 parts[kind].append([])
+    if parts[""][-1] or parts["x"][-1]:
+        raise InputError(f"{path}: the last clause does not end with 0: is the file whole?")
     shown = sorted({v for part in parts["shown"] for v in part})
     clauses, odd = parts[""][:-1], parts["x"][:-1]
     return Formula(variables, clauses, odd, shown or [*range(1, variables + 1)])

@@ -35,8 +35,7 @@ def check(
     """Check a user's loss, network or environment exactly, and return a report.
 
     Args:
-        what: a loss, dynamics or an environment, as an object, a class or a factory; or
-            `module:Name` of one of them.
+        what: a loss, dynamics or an environment, as an object or a class; or `module:Name` of one.
         problem: the problem of an environment, or one on which a network is tried; or
             `module:Name` of it.
         precision: the precision of an environment, by default float32.

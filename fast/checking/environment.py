@@ -18,6 +18,7 @@ from fast.environments.interface import check_types, encode_all, same_state
 from fast.laws.enumeration import (
     Enumeration,
     Precision,
+    check_rewards,
     decode_all,
     enumerate_environment,
     facts,
@@ -27,6 +28,7 @@ from fast.sampling.trajectories import repeat
 from fast.tracing import same_program
 from reference.contract.errors import InputError, check_hashable, check_value, shown
 from reference.dag import check_distinct
+from reference.fields.field import log_float
 from reference.problems import Problem
 from reference.problems.base import MAX_NODES
 from reference.problems.enumeration import AskedProblem
@@ -164,9 +166,6 @@ def _enumerated(
     _check_graded(environment, is_graded)
     ends = np.array([not row for row in dag.children])
     _check_moves(environment, dag.labels, states, ends, enumeration.edge >= 0)
-    start = environment.initial()
-    same_program(name, facts, environment, start)
-    same_program(name, _along, environment, start, jnp.int32(0))
     return enumeration, states
 
 
@@ -174,8 +173,8 @@ def check_trajectories(problem: Problem[Any] | None, environment: AbstractEnviro
     """Checks an environment whose states are too many to list, along random trajectories.
 
     At up to 256 of their states labels survive, every move is undone and redone, forwards and
-    backwards, no two lead to one state, and the children are the problem's, if there is one. Raises
-    InputError at the first rule that is broken.
+    backwards, no two lead to one state, and children and rewards are the problem's, if there is
+    one. Raises InputError at the first rule that is broken.
     """
     check_types(environment)
     name, asked = (
@@ -186,7 +185,8 @@ def check_trajectories(problem: Problem[Any] | None, environment: AbstractEnviro
     if not np.asarray(ended).all():
         raise InputError(
             f"{name}: horizon is {environment.horizon}, but a random trajectory has not ended "
-            "after as many steps: set it to the number of steps of the longest"
+            "after as many steps: set it to the steps of the longest, or fix mask() or "
+            "is_terminal()"
         )
     _check_graded(environment, bool(np.asarray(is_new)[1:].all()))
     new = np.argwhere(is_new)
@@ -224,6 +224,11 @@ def check_trajectories(problem: Problem[Any] | None, environment: AbstractEnviro
                 f"{name}: the environment leads from {shown(label)} to {shown(below)}, and the "
                 f"problem to {shown(expected)}: fix step() or mask()"
             )
+    if asked is not None:
+        terminals = [label for label, is_end in zip(labels, ends, strict=True) if is_end]
+        log_rewards = np.array([log_float(asked.reward(label)) for label in terminals])
+        computed = np.asarray(jax.vmap(environment.log_reward)(states))[ends]
+        check_rewards(terminals, computed, log_rewards, "float32")
 
 
 def _check_graded(environment: AbstractEnvironment, is_graded: bool) -> None:
@@ -296,7 +301,7 @@ def _check_moves(
     ends: npt.NDArray[np.bool_],
     edges: npt.NDArray[np.bool_],
 ) -> None:
-    """Checks terminal states and features, and that every edge can be undone and redone.
+    """Checks terminal states and features, that edges can be undone, and that nothing is random.
 
     `ends` says which states are terminal, and `edges`, shape (states, actions), which actions are
     edges.
@@ -319,6 +324,9 @@ def _check_moves(
                 f"{name}: {method}() must {rule}, but does not at {labels[node]!r}, {which} "
                 f"{number}: fix {method}()"
             )
+    start = environment.initial()
+    same_program(name, facts, environment, start)
+    same_program(name, _along, environment, start, jnp.int32(0))
 
 
 def _check_random_terminals(

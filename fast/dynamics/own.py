@@ -1,4 +1,4 @@
-"""Dynamics of the user's own."""
+"""Dynamics and backward policies of the user's own."""
 
 import inspect
 from collections.abc import Callable
@@ -27,8 +27,8 @@ class OwnDynamics(CellOptions):
     """Dynamics of the user's own: a cell with a head, or a whole network.
 
     A cell is called with `(features, latent_size, key=key)`, a whole network, whose `needs_head` is
-    False, with `(features, outputs, key=key)`. Either also gets `horizon`, `width` and
-    `environment` where its signature names them.
+    False, with `(features, outputs, key=key)`. Either also gets `horizon` and `environment` where
+    its signature names them, and a whole network `width`.
     """
 
     make: Callable[..., Any] = field(default=GRUOptions, repr=False)
@@ -50,9 +50,9 @@ class OwnDynamics(CellOptions):
         return bool(getattr(self.make, "needs_head", True))
 
     def _called(
-        self, environment: AbstractEnvironment, size: int, width: int, key: PRNGKeyArray
+        self, environment: AbstractEnvironment, size: int, key: PRNGKeyArray, **more: Any
     ) -> Network:
-        more = {"horizon": environment.horizon, "width": width, "environment": environment}
+        more |= {"horizon": environment.horizon, "environment": environment}
         asked = {name: value for name, value in more.items() if name in _named(self.make)}
         call = partial(self.make, feature_count(environment), size, key=key, **asked)
         advice = "fast.dynamics.base.AbstractDynamics"
@@ -60,7 +60,7 @@ class OwnDynamics(CellOptions):
         return network
 
     def unit(self, environment: AbstractEnvironment, *, key: PRNGKeyArray) -> Network:
-        return self._called(environment, self.latent_size, 0, key)
+        return self._called(environment, self.latent_size, key)
 
     def build(
         self, environment: AbstractEnvironment, outputs: int, width: int, *, key: PRNGKeyArray
@@ -68,7 +68,7 @@ class OwnDynamics(CellOptions):
         """The cell with its head, or the whole network."""
         if self._has_head:
             return super().build(environment, outputs, width, key=key)
-        made = self._called(environment, outputs, width, key)
+        made = self._called(environment, outputs, key, width=width)
         if made.output != outputs:
             raise InputError(
                 f"dynamics {self.make!r} has {made.output} outputs, but the policy needs "
@@ -110,11 +110,42 @@ def check_network(owner: str, network: Any, seen: Any, steps: int) -> None:
             f"{owner}: is_markovian is True, but it has a latent: leave it at False, or derive "
             "from AbstractMarkovian, whose latent is ()"
         )
-    _check_alone(owner, network, seen)
+    _check_alone(owner, network, seen, _two_outputs)
 
 
-def _check_alone(owner: str, network: Any, seen: Any) -> None:
-    """Computes two batches that have one history in common; its outputs must be the same bits."""
+def check_backward(owner: str, policy: Any, seen: Any, parents: int) -> None:
+    """Checks a backward policy of the user's own, whatever its parameters are.
+
+    Raises InputError as `check_network` does, or if its rows do not sum to 1 over legal parents.
+
+    Args:
+        owner: the name in messages.
+        policy: the policy, or its shapes.
+        seen: the features of a state, or their shape.
+        parents: the number of backward actions.
+    """
+
+    def rows(made: Any, seen: jax.Array) -> jax.Array:
+        shape = (len(seen), parents)
+        if hasattr(made, "logits"):
+            answer(owner, shape, "logits", made.logits, seen)
+        # All are legal at the first state, and at the others all but the last.
+        mask = (jnp.arange(parents) < max(parents - 1, 1)) | (jnp.arange(len(seen))[:, None] == 0)
+        outputs = jnp.zeros((len(seen), made.outputs)) if made.outputs else None
+        return jnp.exp(answer(owner, shape, "log_p_b", made.log_p_b, outputs, seen, mask)) * mask
+
+    same_program(owner, rows, policy, jnp.zeros((3, *seen.shape), seen.dtype))
+    both = eqx.filter_jit(lambda made, *batches: tuple(rows(made, batch) for batch in batches))
+    sums = np.sum(_check_alone(owner, policy, seen, both), -1)
+    if not np.allclose(sums, 1, atol=1e-3):
+        raise InputError(
+            f"{owner}: log_p_b() gives the legal parents of states the probabilities {sums[0]} "
+            "together, but must give them 1: use fast.policies.backward.masked_log_softmax"
+        )
+
+
+def _check_alone(owner: str, network: Any, seen: Any, outputs: Callable[..., Any]) -> Any:
+    """The outputs on two batches with one state in common, for which they must be the same bits."""
     rng = np.random.default_rng(0)
 
     def drawn(leaf: Any) -> jax.Array:
@@ -126,13 +157,14 @@ def _check_alone(owner: str, network: Any, seen: Any) -> None:
     with jax.ensure_compile_time_eval():
         made, states = jax.tree.map(drawn, network), rng.normal(size=(2, 3, *seen.shape))
         others = np.concatenate([states[:, :1], rng.normal(size=states.shape)[:, 1:]], 1)
-        one, two = (_two_outputs(made, *jnp.asarray(x, seen.dtype)) for x in (states, others))
+        one, two = (outputs(made, *jnp.asarray(x, seen.dtype)) for x in (states, others))
         alike = [np.array_equal(a[0], b[0], equal_nan=True) for a, b in zip(one, two, strict=True)]
     if not all(alike):
         raise InputError(
             f"{owner}: the outputs of a history depend on the others of its batch, so that it has "
             "no distribution of its own: normalise over the features, not over the batch"
         )
+    return one
 
 
 # In the module, so that a network that is built again is not compiled again.

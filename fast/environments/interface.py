@@ -10,7 +10,8 @@ import numpy as np
 
 from fast.environments.base import AbstractEnvironment
 from fast.tracing import traced
-from reference.contract.errors import InputError, check_integer
+from reference.contract.errors import InputError, check_hashable, check_integer
+from reference.contract.user_code import called
 
 
 def check_types(environment: AbstractEnvironment) -> None:
@@ -86,13 +87,14 @@ def encode_all(environment: AbstractEnvironment, labels: Sequence[Any]) -> Any:
     encode, decode = environment.encode, environment.decode
     name, states = type(environment).__name__, []
     for label in labels:
-        state = jax.tree.map(np.asarray, encode(label))
+        state = jax.tree.map(np.asarray, called(name, "encode", encode, label))
         if _types(state) != _types(initial):
             raise InputError(
                 f"{name}: encode({label!r}) gives {_shown(state)}, and initial() "
                 f"{_shown(initial)}, but states have one type: fix encode()"
             )
-        decoded = decode(state)
+        decoded = called(name, "decode", decode, state)
+        check_hashable(f"{name}: the label that decode() gives for {label!r}", decoded)
         if decoded != label:
             raise InputError(
                 f"{name}: {label!r}, encoded and decoded, is {decoded!r}, but labels must survive: "

@@ -1,6 +1,7 @@
 """An enumerated problem with its features and actions, from an environment checked against it."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -103,7 +104,9 @@ def enumerate_environment(
     observations, children, masks, undo, parent_masks, terminal, log_reward = every
     node_of = {key: node for node, key in enumerate(_rows(states))}
     if node_of.get(_rows(jax.tree.map(lambda leaf: leaf[None], initial))[0]) != 0:
-        raise InputError("the environment's initial state is not the problem's: fix initial()")
+        raise InputError(
+            "the environment's initial state is not the problem's: fix initial() or encode()"
+        )
     edges, goes_on = np.array(dag.edges), np.array([bool(row) for row in dag.children])
     _check_nodes(dag, edges, goes_on, terminal, parent_masks.sum(-1))
     # Of an action in a terminal state it does not matter where it leads.
@@ -114,7 +117,8 @@ def enumerate_environment(
     back = np.zeros(len(dag.edges), np.int64)
     back[edge[edge >= 0]] = undo[edge >= 0]
     result = Enumeration(dag, rewards, observations, child, edge, back, parent_masks)
-    _check_rewards(result, log_reward[list(dag.terminals)], precision)
+    ends = [dag.labels[x] for x in dag.terminals]
+    check_rewards(ends, log_reward[list(dag.terminals)], result.log_rewards, precision)
     return result
 
 
@@ -126,7 +130,11 @@ def _check_nodes(
     for node in np.flatnonzero((terminal == goes_on) | (parents != entering)).tolist():
         label = dag.labels[node]
         if terminal[node] == goes_on[node]:
-            raise InputError(f"environment and problem disagree whether {label!r} is terminal")
+            says = "a" if terminal[node] else "no"
+            raise InputError(
+                f"the environment says that {label!r} is {says} terminal state, and the problem's "
+                "children() the opposite: fix is_terminal()"
+            )
         raise InputError(
             f"the environment gives {label!r} {int(parents[node])} parents, the problem "
             f"{entering[node]}: fix parent_mask()"
@@ -161,20 +169,30 @@ def _matched(
             left.remove(to)
         if left:
             missing = [dag.labels[v] for v in dag.children[node] if v in left]
-            raise InputError(f"no action of the environment leads from {label!r} to {missing}")
+            raise InputError(
+                f"no action of the environment leads from {label!r} to {missing}: fix step() or "
+                "mask()"
+            )
     raise AssertionError("all states have the problem's children")
 
 
-def _check_rewards(enumeration: Enumeration, computed: Floats, precision: Precision) -> None:
-    """Checks the environment's `log R` of the terminals."""
-    error = np.abs(computed - enumeration.log_rewards)
-    tolerance = log_reward_tolerance(enumeration.log_rewards, precision)
-    if not error.max() <= tolerance:
+def check_rewards(
+    terminals: Sequence[Any], computed: Floats, expected: Floats, precision: Precision
+) -> None:
+    """Checks the environment's `log R` of terminals against that of the problem.
+
+    Args:
+        terminals: their labels.
+        computed: `log R` of the environment, nats.
+        expected: that of the problem, nats.
+        precision: the arithmetic of the environment.
+    """
+    error, tolerance = np.abs(computed - expected), log_reward_tolerance(expected, precision)
+    if not error.max(initial=0.0) <= tolerance:
         worst = int(error.argmax())
-        label = enumeration.dag.labels[enumeration.dag.terminals[worst]]
         raise InputError(
-            f"log R({label!r}) is {computed[worst]} in the environment, "
-            f"{enumeration.log_rewards[worst]} in the problem, which rounding to {precision} does "
+            f"log R({terminals[worst]!r}) is {computed[worst]} in the environment, "
+            f"{expected[worst]} in the problem, which rounding to {precision} does "
             f"not explain (up to {tolerance:.1g}): fix log_reward()"
         )
 
@@ -185,7 +203,7 @@ def log_reward_tolerance(log_rewards: Floats, precision: Precision) -> float:
     The unit is that of the largest `|log R|` of any terminal, or of 1. Numbers that cancel at one
     terminal add up at another, so that intermediate results are about as large as the largest one.
     """
-    return float(ULPS * np.finfo(precision).eps * max(1.0, np.abs(log_rewards).max()))
+    return float(ULPS * np.finfo(precision).eps * np.abs(log_rewards).max(initial=1.0))
 
 
 def facts(environment: AbstractEnvironment, state: Any) -> tuple[Any, ...]:

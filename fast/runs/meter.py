@@ -100,9 +100,10 @@ class Meter:
             if features is None:
                 return ()
             return summed_expectations(features, setup.enumeration, law, self._target)
-        features = features_of(setup.environment if form is None else form)
+        features = features_of(setup.problem if form is None else form)
         if form is not None and features is None:
             return ()
+        features = features or features_of(setup.environment)
         # Nothing proves what a user's problem tells.
         knows: Any = form if is_ours(form) else None
         exact: dict[str, Any] = getattr(knows, "quantity_means", dict)()

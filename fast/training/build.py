@@ -12,11 +12,11 @@ from jaxtyping import PRNGKeyArray
 
 from fast.dynamics.base import DynamicsOptions
 from fast.dynamics.head import WithHead
-from fast.dynamics.own import OwnDynamics, check_network
+from fast.dynamics.own import OwnDynamics, check_backward, check_network
 from fast.dynamics.state_table import StateTable
 from fast.environments import AbstractEnvironment, feature_count
 from fast.parts import name_of_part
-from fast.policies.backward import BackwardOptions, LearnedBackward
+from fast.policies.backward import BackwardOptions, LearnedBackward, OwnBackward
 from fast.policies.policy import AnyPolicy, Policy, count_parameters
 from fast.training.compose import TrainConfig
 from reference.contract.errors import InputError
@@ -71,11 +71,14 @@ def make_policy(
 
     if width is not None:
         return _tabled(build(width), dynamics, parents)
-    if isinstance(dynamics, OwnDynamics):
+    if isinstance(dynamics, OwnDynamics) or isinstance(p_b, OwnBackward):
         # Built in a separate trace, so that leaked references to its arrays are noticed.
-        network = eqx.filter_eval_shape(lambda: fitted(dynamics, p_b, build).network)
+        made = eqx.filter_eval_shape(lambda: fitted(dynamics, p_b, build))
         seen = jax.eval_shape(environment.observe, environment.initial())
-        check_network(config.name_of("dynamics"), network, seen, environment.horizon)
+        if isinstance(dynamics, OwnDynamics):
+            check_network(config.name_of("dynamics"), made.network, seen, environment.horizon)
+        if isinstance(p_b, OwnBackward):
+            check_backward(config.name_of("p_b"), made.backward, seen, parents)
     return _tabled(fitted(dynamics, p_b, build), dynamics, parents)
 
 

@@ -15,6 +15,7 @@ from reference.marginals import marginal
 from reference.policies import ForwardPolicy
 from reference.problems.closed_form import Enclosure
 from reference.problems.enumeration import LONGEST
+from reference.problems.members import as_problem
 from reference.rows.exact import Floats, Ints, choose_all, exact_row, soft_rows
 from reference.rows.functions import BATCH_ROUNDING, LOGITS
 from reference.rows.importance import Walks
@@ -108,6 +109,7 @@ class SteppedSampler(Sampler):
         seed: int = 0,
         notes: Sequence[str] = (),
     ):
+        problem = None if problem is None else as_problem(problem)
         self.steps, self.problem, self.label, self.notes = steps, problem, label, notes
         self.rng = np.random.default_rng(seed)
         self._rewards = LogRewards(problem)

@@ -27,6 +27,7 @@ from reference.contract.errors import (
     InputError,
     TooLargeError,
     build,
+    check_hashable,
     check_integer,
     checked,
     no_such,
@@ -216,6 +217,7 @@ def _by_closed_form(task: Task, problem: ClosedForm[Any], p_b: Backward, too_lar
     name = type(problem).__name__
     log_z = stated_log_z(problem, MOST_ERROR)
     drawn = draws_of(problem, DRAWN, 0)
+    check_hashable(f"a sample of {name}", drawn[0])
     states = dict.fromkeys(drawn)
     logs = np.array([log_float(exact_reward(problem, x)) for x in states])  # type: ignore[arg-type]
     probabilities = np.exp(logs - log_z.value)

@@ -252,5 +252,5 @@ class Asked(Generic[T]):
 def same_states(first: Any, again: Any) -> bool:
     """True if two rows hold equal states of equal types, in the same order."""
     return len(first) == len(again) and all(
-        type(a) is type(b) and bool(a == b) for a, b in zip(first, again, strict=True)
+        type(a) is type(b) and bool(np.all(a == b)) for a, b in zip(first, again, strict=True)
     )

@@ -144,6 +144,7 @@ def brute(n: int, clauses: Any, odd: Any, shown: Any) -> set[Solution]:
         ("p cnf 4 3\nx1 2 3 0\nx2 4 0\nx3 4 0\n", [(1, -2, -3, 4), (1, 2, 3, -4)]),
         ("c ind 1 2 0\np cnf 3 2\n1 2 0\n1 3 0\n", [(-1, 2), (1, -2), (1, 2)]),
         ("p cnf 3 1\n1 2\n3 0\n", SOLUTIONS),
+        ("p cnf 2 1\n1 2 0\n%\n0\n", [(-1, 2), (1, -2), (1, 2)]),
     ],
 )
 def test_the_solutions_of_a_formula_are_listed(
@@ -153,6 +154,12 @@ def test_the_solutions_of_a_formula_are_listed(
     formula = read(tmp_path / "formula.cnf")
     assert sorted(listed(formula)) == sorted(solutions) == sorted(brute(*formula))
     refused("more than 1 solutions", listed, formula, 1)
+
+
+def test_a_formula_that_was_cut_off_is_refused(tmp_path: Path) -> None:
+    for text in ("1 2 0\n-1 3", "x1 2\n"):
+        (tmp_path / "formula.cnf").write_text(f"p cnf 3 2\n{text}")
+        refused("does not end with 0: is the file whole", read, tmp_path / "formula.cnf")
 
 
 def test_solutions_of_drawn_formulas_are_those_of_all_assignments(tmp_path: Path) -> None:

@@ -205,6 +205,9 @@ test_control_along_trajectories_a_broken_rule_is_named = refuses(
     (may_leave(lambda at: at > 0), {},
      r"allows the backward action \d at .*, but the action that redo.. gives does not lead"),
     (DOUBLED, {"actions": 6, "parents": 6}, "lists the child 'q0' twice"),
+    ({"log_reward": lambda self, x: -USUAL.log_reward(self, x)}, {}, PROBLEM, "fix log_reward"),
+    ({"log_reward": lambda self, x: USUAL.log_reward(self, x) + np.random.randn()}, {},
+     "asked again"),
     ({}, {}, Lines.laplaces(5, 3, seed=1), r"leads from 'p0' to \['q0', 'p1', 'p2'\], and the"),
 )  # fmt: skip
 

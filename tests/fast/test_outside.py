@@ -20,6 +20,7 @@ from examples.subsets import Subsets, SubsetsProblem
 from examples.transformer import Attention
 from fast.balance.loss import RatioLoss
 from fast.dynamics import AbstractDynamics, AbstractMarkovian
+from fast.dynamics.own import check_backward
 from fast.dynamics.perceptron import Perceptron
 from fast.environments import make_environment
 from fast.laws.paths import drawn_terminals
@@ -50,6 +51,31 @@ class TwoLayers(AbstractStateBackward):
 
     def logits(self, observation: Any) -> Any:
         return self.head(observation)
+
+
+def checked_backward(**methods: Any) -> None:
+    """The check of `TwoLayers` with other methods."""
+    made = type("Changed", (TwoLayers,), methods)(4, 2, key=jax.random.key(0))
+    check_backward("Changed", made, jnp.zeros(4), 2)
+
+
+def test_a_backward_policy_of_ones_own_passes() -> None:
+    checked_backward()
+
+
+test_control_a_backward_policy_that_is_no_distribution_of_its_own_is_refused = refuses(
+    lambda logits, methods: checked_backward(**methods, **({"logits": logits} if logits else {})),
+    (lambda self, seen: self.head(seen) + np.random.randn(), {}, "asked again"),
+    (lambda self, seen: self.head(seen) - 2 * self.head(seen).mean(0), {}, "others of its batch"),
+    (lambda self, seen: self.head(seen)[..., :1], {}, r"the shape \(3, 1\), but must"),
+    (lambda self, seen: self.head(seen) * jnp.nan, {}, "nan.* must give them 1"),
+    (None, {"log_p_b": lambda self, _, seen, mask: self.head(seen)}, "must give them 1"),
+    (
+        None,
+        {"log_p_b": lambda self, _, seen, mask: jax.nn.log_softmax(self.head(seen))},
+        "must give them 1",
+    ),
+)
 
 
 class EveryField(AbstractDynamics[Any]):
@@ -365,12 +391,20 @@ class NoDynamics:
         pass
 
 
+class NeedsWidth(NoDynamics):
+    """A whole network without `needs_head = False`: taken for a cell, which has no width."""
+
+    def __init__(self, features: int, size: int, *, width: int, key: Any):
+        pass
+
+
 test_what_is_no_part_or_cannot_be_made_is_refused_by_name = refuses(
     lambda options: pdai.train(Necklaces, **QUICK, **options),
     ({"loss": "examples.renyi:Missing"}, "has no attribute"),
     ({"loss": Incomplete}, r"(abstract class|missing 1 required).*define the method"),
     ({"loss": Incomplete, "weight": 1.0}, "abstract class.*define the method"),
     ({"dynamics": NoDynamics}, "must give an AbstractDynamics"),
+    ({"dynamics": NeedsWidth}, "missing 1 required keyword-only argument: 'width'"),
     ({"p_b": NoDynamics}, "must give an AbstractBackwardPolicy"),
 )
 

@@ -87,6 +87,7 @@ FORK_F, FORK_B = ForwardPolicy.uniform(FORK, RATIONAL), BackwardPolicy.uniform(F
 FLOATS = BackwardPolicy.uniform(FORK, FLOAT64)
 GRID_B = BackwardPolicy.uniform(enumerate_dag(Grid(2)), RATIONAL)
 PATH = pointed_dag({"o": ["a"], "a": ["x"], "x": []})
+ARRAYS: Any = SimpleNamespace(initial=0, children=lambda state: [np.ones(2)])
 LISTS: Any = SimpleNamespace(initial=None, advance=lambda state, latent: [state])
 
 
@@ -189,6 +190,7 @@ REFUSED: list[Row] = [
     (lambda: forward_from_backward(FORK_B, (ZERO, ZERO)), "sum to zero"),
     (lambda: list(log_tb_residuals(FORK_F, FORK_B, (ONE, ZERO), 0.0)), "R = 0, but the log"),
     (lambda: fcs((ONE, ZERO), (ONE, ZERO), 1), r"batch \(1,\) has probability zero"),
+    (lambda: enumerate_dag(ARRAYS), "a child of .* not hashable"),
     (lambda: lift(PATH, LISTS), "'a' is .*, of type list, not hashable"),
     (lambda: lift(PATH, Additive(lambda s, w: [s], initial=[])), "'o' is .* type list"),
     (lambda: lift(PATH, Additive(lambda s, w: (1,), (0, 0))), "cannot be added .* shorter"),
