@@ -519,7 +519,8 @@ def test_the_baseline_explains_as_much_as_its_finding_says() -> None:
     assert Comparison(study, "16 bits, one-hot", pairs[1]).standing.value == "worse"
     left = [both for both in kept(family(EVERY), by_holm) if both.place[0] == "study:baseline"]
     leads = [both.row for both in left if both.pair == pairs[0]]
-    later = [f"{task}, integers, 20,000 steps" for task in ("Syn-8", "Syn-16", "16 bits")]
+    tasks = ("Syn-8", "Syn-16", "Syn-32", "16 bits")
+    later = [f"{task}, integers, 20,000 steps" for task in tasks]
     assert leads == ["Syn-32, integers", "16 bits, integers", *later]
     assert not [both.row for both in left if both.pair == pairs[1]]
     for row, ratio in (("Syn-8", 0.13), ("Syn-16", 0.15), ("Syn-32", 0.23), ("16 bits", 0.04)):
@@ -613,6 +614,10 @@ def test_with_ten_times_the_steps_a_gru_is_ahead_on_32_bits() -> None:
     ahead = [row for row, pair in pairs.items() if pair.standing is Standing.BETTER]
     assert ahead == ["32 bits, 20,000 steps"]
     assert (np.diff(pairs["64 bits, 20,000 steps"].paired.T) < 0).sum() == 4
+    form = Comparison(study, "64 bits, 20,000 steps", ("Markovian", "GRU+ reset"))
+    assert (form.standing, (np.diff(form.paired.T) < 0).all()) == (Standing.BETTER, True)
+    memory = Comparison(study, "64 bits, 20,000 steps", ("GRU+ reset", "GRU+"))
+    assert memory.standing is Standing.LEVEL
     assert "In the paper's favour, with ten times the steps the GRU is ahead" in " ".join(
         study.experiment.finding.split()
     )
