@@ -249,7 +249,7 @@ NOT_A_CHILD = "not one of the problem's children"
 BROKEN: list[tuple[str, str, Any, str]] = [
     ("lines", "mask", any_action, NOT_A_CHILD),
     ("lines", "parent_mask", lambda e, right, s: jnp.arange(e.parents) < 2, "parents"),
-    ("lines", "is_terminal", lambda e, right, s: jnp.bool_(False), "is terminal"),
+    ("lines", "is_terminal", lambda e, right, s: jnp.bool_(False), "no terminal state"),
     ("lines", "initial", lambda e, right: right()._replace(position=jnp.int32(1)), "initial state"),
     ("lines", "log_reward", lambda e, right, s: right(s) * 1.001, "log R"),
     ("sets", "mask", any_action, NOT_A_CHILD),
