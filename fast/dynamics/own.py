@@ -68,13 +68,13 @@ class OwnDynamics(CellOptions):
         """The cell with its head, or the whole network."""
         if self._has_head:
             return super().build(environment, outputs, width, key=key)
-        made = self._called(environment, outputs, key, width=width)
-        if made.output != outputs:
+        network = self._called(environment, outputs, key, width=width)
+        if network.output != outputs:
             raise InputError(
-                f"dynamics {self.make!r} has {made.output} outputs, but the policy needs "
+                f"dynamics {self.make!r} has {network.output} outputs, but the policy needs "
                 f"{outputs}: make it with as many as its second argument says"
             )
-        return made
+        return network
 
 
 def _named(factory: Callable[..., Any]) -> set[str]:

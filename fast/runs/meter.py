@@ -95,12 +95,11 @@ class Meter:
     def _expectations(self, policy: Any, law: Floats) -> tuple[Expectation, ...]:
         """Expectations of the problem's features, or of network features if Z is unknown."""
         setup, form = self._setup, self._setup.closed_form
+        features = features_of(setup.problem)
         if setup.enumeration is not None and self._target is not None:
-            features = features_of(setup.problem)
             if features is None:
                 return ()
             return summed_expectations(features, setup.enumeration, law, self._target)
-        features = features_of(setup.problem if form is None else form)
         if form is not None and features is None:
             return ()
         features = features or features_of(setup.environment)

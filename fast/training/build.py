@@ -73,12 +73,12 @@ def make_policy(
         return _tabled(build(width), dynamics, parents)
     if isinstance(dynamics, OwnDynamics) or isinstance(p_b, OwnBackward):
         # Built in a separate trace, so that leaked references to its arrays are noticed.
-        made = eqx.filter_eval_shape(lambda: fitted(dynamics, p_b, build))
+        policy = eqx.filter_eval_shape(lambda: fitted(dynamics, p_b, build))
         seen = jax.eval_shape(environment.observe, environment.initial())
         if isinstance(dynamics, OwnDynamics):
-            check_network(config.name_of("dynamics"), made.network, seen, environment.horizon)
+            check_network(config.name_of("dynamics"), policy.network, seen, environment.horizon)
         if isinstance(p_b, OwnBackward):
-            check_backward(config.name_of("p_b"), made.backward, seen, parents)
+            check_backward(config.name_of("p_b"), policy.backward, seen, parents)
     return _tabled(fitted(dynamics, p_b, build), dynamics, parents)
 
 

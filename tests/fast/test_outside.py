@@ -55,8 +55,8 @@ class TwoLayers(AbstractStateBackward):
 
 def checked_backward(**methods: Any) -> None:
     """The check of `TwoLayers` with other methods."""
-    made = type("Changed", (TwoLayers,), methods)(4, 2, key=jax.random.key(0))
-    check_backward("Changed", made, jnp.zeros(4), 2)
+    policy = type("Changed", (TwoLayers,), methods)(4, 2, key=jax.random.key(0))
+    check_backward("Changed", policy, jnp.zeros(4), 2)
 
 
 def test_a_backward_policy_of_ones_own_passes() -> None:
@@ -64,17 +64,13 @@ def test_a_backward_policy_of_ones_own_passes() -> None:
 
 
 test_control_a_backward_policy_that_is_no_distribution_of_its_own_is_refused = refuses(
-    lambda logits, methods: checked_backward(**methods, **({"logits": logits} if logits else {})),
-    (lambda self, seen: self.head(seen) + np.random.randn(), {}, "asked again"),
-    (lambda self, seen: self.head(seen) - 2 * self.head(seen).mean(0), {}, "others of its batch"),
-    (lambda self, seen: self.head(seen)[..., :1], {}, r"the shape \(3, 1\), but must"),
-    (lambda self, seen: self.head(seen) * jnp.nan, {}, "nan.* must give them 1"),
-    (None, {"log_p_b": lambda self, _, seen, mask: self.head(seen)}, "must give them 1"),
-    (
-        None,
-        {"log_p_b": lambda self, _, seen, mask: jax.nn.log_softmax(self.head(seen))},
-        "must give them 1",
-    ),
+    lambda methods: checked_backward(**methods),
+    ({"logits": lambda self, seen: self.head(seen) + np.random.randn()}, "asked again"),
+    ({"logits": lambda self, seen: self.head(seen) - 2 * self.head(seen).mean(0)}, "its batch"),
+    ({"logits": lambda self, seen: self.head(seen)[..., :1]}, r"the shape \(3, 1\), but must"),
+    ({"logits": lambda self, seen: self.head(seen) * jnp.nan}, "nan.* must give them 1"),
+    ({"log_p_b": lambda self, _, seen, mask: self.head(seen)}, "must give them 1"),
+    ({"log_p_b": lambda self, _, seen, mask: jax.nn.log_softmax(self.head(seen))}, "give them 1"),
 )
 
 

@@ -27,16 +27,15 @@ class Finding:
         parts += [f"{n} skipped"] if (n := self.outcomes[kind, "skipped"]) else []
         return ", ".join(parts)
 
+    def verdict(self, claim: Claim) -> str:
+        """The verdict on its claim, unless a test failed."""
+        outcomes = {outcome for _, outcome in self.outcomes}
+        return "not confirmed in this run" if outcomes & {"failed", "error"} else claim.verdict
+
     def as_expected(self) -> bool:
         """True if checks and controls ran, and all passed."""
         passed = all(self.outcomes[kind, "passed"] for kind in ("claim", "control"))
         return passed and {outcome for _, outcome in self.outcomes} == {"passed"}
-
-
-def verdict_of(claim: Claim, by_claim: Mapping[str, Finding]) -> str:
-    """The verdict on the claim, unless a test of it failed in this run."""
-    outcomes = {outcome for _, outcome in by_claim.get(claim.id, Finding()).outcomes}
-    return "not confirmed in this run" if outcomes & {"failed", "error"} else claim.verdict
 
 
 def findings(stats: dict[str, list[Any]]) -> dict[str, Finding]:
@@ -67,17 +66,17 @@ def ledger_table(by_claim: dict[str, Finding], claims: Sequence[Claim]) -> Table
         table.add_column(name, justify="right")
     whole = all(claim.id in by_claim for claim in claims if claim.is_tested)
     for claim in claims:
+        finding = by_claim.get(claim.id, Finding())
         if not claim.is_tested and whole:
             checked_on = claim.open or f"by experiment {claim.experiment}: {result_of(claim)}"
             cells = (checked_on, claim.control, "", "")
         elif claim.id in by_claim:
-            finding = by_claim[claim.id]
             looked_at = "; ".join(finding.scopes)
             cells = (looked_at, claim.control, finding.cell("claim"), finding.cell("control"))
         else:
             continue
         grade = claim.severity.label if claim.severity else ""
-        table.add_row(claim.id, verdict_of(claim, by_claim), grade, *cells)
+        table.add_row(claim.id, finding.verdict(claim), grade, *cells)
     return table
 
 
@@ -90,7 +89,7 @@ def by_tier(claims: Iterable[Claim]) -> str:
 def summary(claims: Iterable[Claim], by_claim: Mapping[str, Finding]) -> str:
     """The number of claims of each verdict, and of each grade among those that do not hold."""
     listed = list(claims)
-    verdicts = Counter(verdict_of(claim, by_claim) for claim in listed)
+    verdicts = Counter(by_claim.get(claim.id, Finding()).verdict(claim) for claim in listed)
     grades = Counter(claim.severity for claim in listed)
     counts = [f"{count} {verdict}" for verdict, count in verdicts.most_common()]
     graded = [f"{grades[grade]} {grade.label} ({grade.value})" for grade in Severity]
@@ -103,18 +102,18 @@ def ledger_json(by_claim: dict[str, Finding], claims: Iterable[Claim]) -> str:
     A claim is `as_expected` if a check and a control of it ran and all of them passed; one that no
     test decides always is.
     """
-    return json.dumps([_record(claim, by_claim) for claim in claims], indent=1, ensure_ascii=False)
+    records = [_record(claim, by_claim.get(claim.id, Finding())) for claim in claims]
+    return json.dumps(records, indent=1, ensure_ascii=False)
 
 
-def _record(claim: Claim, by_claim: Mapping[str, Finding]) -> dict[str, object]:
-    finding = by_claim.get(claim.id, Finding())
+def _record(claim: Claim, finding: Finding) -> dict[str, object]:
     outcomes = sorted(finding.outcomes.items())
     return {
         "claim": claim.id,
         "title": claim.title,
         "printed": claim.printed,
         "readings": [reading._asdict() for reading in claim.readings],
-        "verdict": verdict_of(claim, by_claim),
+        "verdict": finding.verdict(claim),
         "severity": claim.severity.label if claim.severity else None,
         "control": claim.control,
         "theorems": list(claim.theorems),
