@@ -107,7 +107,8 @@ def test_the_summary_counts_a_misprint_apart_from_a_false_statement() -> None:
     assert f"1 false ({Severity.FALSE.value}); 0 vacuous" in text
     assert f"1 misprint ({Severity.MISPRINT.value})." in text
     failed = Finding(Counter({("claim", "passed"): 6, ("claim", "failed"): 1}))
-    assert ", 1 not confirmed in this run." in summary(claims, {"c": failed})
+    text = summary(claims, {"b": failed, "c": failed})
+    assert re.match("3 claims: 2 not confirmed in this run, 1 .*; 0 misprint ", text)
 
 
 def test_the_names_of_claims_are_distinct() -> None:

@@ -238,7 +238,7 @@ class GraphPosterior:
 
         Graphs whose log weights differ by less than `1e-9` may change places.
         """
-        if check_count(count) not in self._best:
+        if check_count(count, "best") not in self._best:
             logs = np.full_like(self.scores, -np.inf)
             present = self.scores > -np.inf
             for row, here, scores in zip(logs, present, self.scores, strict=True):

@@ -247,7 +247,7 @@ class VariableSelection(Summed):
     def best(self, count: int) -> list[Selection]:
         """The most probable sets, best first; all, if there are fewer."""
         order = np.lexsort((-self._dyadics.mantissas, -self._dyadics.exponents))
-        return [self._selection(int(mask)) for mask in order[: check_count(count)]]
+        return [self._selection(int(mask)) for mask in order[: check_count(count, "best")]]
 
     def sample(self, count: int, seed: int) -> list[Selection]:
         """Independent samples of the posterior, drawn with integers alone."""

@@ -161,7 +161,7 @@ def seeded_arrays(owner: str, seed: int) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def check_count(count: int) -> int:
-    """Checks a number of samples, and returns it; raises InputError for no integer >= 0."""
-    check_integer("sample", "count", count, 0, most=10**9)
+def check_count(count: int, owner: str = "sample") -> int:
+    """Checks the number that a method is asked for; raises InputError for no integer >= 0."""
+    check_integer(owner, "count", count, 0, most=10**9)
     return count

@@ -182,8 +182,8 @@ INSPECT = ["inspect", "reference.problems:Grid"]
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
 def test_a_full_device_is_told_in_one_line() -> None:
-    # One fails when it ends, the other while it prints.
-    for arguments in (INSPECT, ["train", "six6", "--help-all"]):
+    # The first fails when it ends, the second while it prints; the third prints what another has.
+    for arguments in (INSPECT, ["train", "six6", "--help-all"], ["verify", "--controls"]):
         with open("/dev/full", "w") as full:
             done = subprocess.run(
                 command(*arguments),

@@ -54,7 +54,7 @@ def test_controls_are_listed_without_a_run(capfd: pytest.CaptureFixture[str]) ->
 @pytest.mark.parametrize(
     ("claim", "words"),
     [
-        ("prop:nothing", "did you mean prop:lines?"),
+        ("prop:nothing", "'prop:nothing': did you mean prop:lines?"),
         ("N5", "N5 belongs to residual-tv-bound"),
         ("eq:tb", "eq:tb belongs to col:tb"),
     ],
@@ -63,7 +63,6 @@ def test_an_unknown_claim_is_named_with_those_that_exist(
     claim: str, words: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     _, said = verify(capfd, "--claim", claim, expect=2)
-    assert claim in said
     assert words in said
 
 

@@ -108,6 +108,7 @@ def test_rules_of_edges_condition_the_law_on_the_graphs_that_keep_to_them(tmp_pa
     assert len(best) == len(kept)
     assert best[-1].probability > 0
     assert answer.posterior.best(1000) == best
+    refused("best: count is -1", lambda: answer.best(-1))
     drawn = answer.sample(200, seed=3)
     assert drawn["c -> b"].all()
     assert not drawn["b -> a"].any()

@@ -88,12 +88,11 @@ def by_tier(claims: Iterable[Claim]) -> str:
 
 def summary(claims: Iterable[Claim], by_claim: Mapping[str, Finding]) -> str:
     """The number of claims of each verdict, and of each grade among those that do not hold."""
-    listed = list(claims)
-    verdicts = Counter(by_claim.get(claim.id, Finding()).verdict(claim) for claim in listed)
-    grades = Counter(claim.severity for claim in listed)
-    counts = [f"{count} {verdict}" for verdict, count in verdicts.most_common()]
+    said = [(by_claim.get(claim.id, Finding()).verdict(claim), claim) for claim in claims]
+    grades = Counter(claim.severity for verdict, claim in said if verdict == claim.verdict)
+    counts = [f"{n} {what}" for what, n in Counter(what for what, _ in said).most_common()]
     graded = [f"{grades[grade]} {grade.label} ({grade.value})" for grade in Severity]
-    return f"{len(listed)} claims: {', '.join(counts)}. By severity: {'; '.join(graded)}."
+    return f"{len(said)} claims: {', '.join(counts)}. By severity: {'; '.join(graded)}."
 
 
 def ledger_json(by_claim: dict[str, Finding], claims: Iterable[Claim]) -> str:
