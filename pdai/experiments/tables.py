@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from itertools import product
-from math import isnan
-from statistics import geometric_mean, median
+from math import exp, isnan, log, sqrt
+from statistics import fmean, median, median_high, median_low
 from typing import Any
 
 import pandas as pd
@@ -146,9 +146,11 @@ def overview(every: Sequence[Results]) -> str:
 
 
 def _middle(sizes: Sequence[float], results: Results) -> str:
-    """The median of some sizes, as text; "" if there is none."""
-    sized = [size for size in sizes if not isnan(size)]
-    return _digits(median(sized), is_difference=results.sign < 0) if sized else ""
+    """The median of some sizes, of two ratios their geometric mean, as text; "" if there is none."""
+    known = [size for size in sizes if not isnan(size)]
+    if known and results.sign > 0:
+        known = [sqrt(median_low(known) * median_high(known))]
+    return _digits(median(known), is_difference=results.sign < 0) if known else ""
 
 
 def verdict(results: Results) -> str:
@@ -165,9 +167,8 @@ def verdict(results: Results) -> str:
     papers: dict[str, str] = {}
     for pair, rows in columns.items():
         for row in rows:
-            size = [_ends([row.size], digits)] if row.has_size() else []
-            words = [row.outcome.value, *(text for text in size if text != "-")]
-            body.setdefault(row.row, {})[pair] = ", ".join(words)
+            size = f", {_ends([row.size], digits)}" if row.has_size() else ""
+            body.setdefault(row.row, {})[pair] = f"{row.outcome.value}{size.removesuffix(', -')}"
             papers.setdefault(row.row, _ends([row.papers_size], digits))
     lines = [
         [row, *(cells.get(pair, "-") for pair in columns), papers[row]]
@@ -217,9 +218,9 @@ def tallied(families: Families, every: Sequence[Results]) -> str:
         # Without headroom a ratio compares noise, and zero has no logarithm.
         sized = [row for row in rows if row.standing is not Standing.NO_HEADROOM and row.size > 0]
         plain = [row for row in sized if not row.is_of_integers()]
-        averages = ((median, sized), (geometric_mean, plain))
+        averages = ((median, sized), (fmean, plain))
         ratios = [
-            _ends([average([row.size for row in some])] if some else [], "{:.2f}".format)
+            f"{exp(average([log(row.size) for row in some])):.2f}" if some else "-"
             for average, some in averages
         ]
         decided = []

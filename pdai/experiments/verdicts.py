@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-from pdai.experiments.base import BEST, Pair
+from pdai.experiments.base import Pair
 from pdai.experiments.frames import Results
 
 
@@ -271,11 +271,10 @@ def against(pair: Pair) -> str:
 def in_a_line(results: Results) -> str:
     """The verdicts of an experiment, such as "SRWM against Markovian: opposite in 2 of 2 rows".
 
-    They are of all forms but the GRU's that have runs, or else of the first pair.
+    They are of all forms that have runs, or else of the first pair.
     """
     experiment = results.experiment
-    forms = [pair for name, pair in experiment.forms.items() if name != BEST]
-    pairs = [pair for pair in forms if set(pair) <= set(results.models)]
+    pairs = [pair for pair in experiment.forms.values() if set(pair) <= set(results.models)]
     return "; ".join(
         f"{against(pair)}: {counts([row.outcome for row in compared(results, pair)])}"
         for pair in pairs or [experiment.compared]

@@ -50,6 +50,7 @@ def test_links_into_the_details_lead_to_a_section() -> None:
 
 def test_the_first_page_is_short_and_the_details_have_everything() -> None:
     assert len(FRONT.split()) < 2_500
+    assert "| opposite in part, 19.2 |" in FRONT  # The geometric mean of 502 and 0.74.
     names = FRONT.split("**The names.**")[1].split("## ")[0]
     assert all(
         f"{name} is" in names for name in ('"Markovian"', "SRWM", "SRWM+", "GRU+", '"Reset"')
