@@ -1,8 +1,8 @@
 """Results of training, bit by bit: `python benchmarks/digests.py write FILE`, or `check`.
 
 A digest of all that the last checkpoint of a run holds, for short runs that together use every
-loss, dynamics, backward policy and way of training. They are equal before and after a change that
-is not to change any number, on one machine with one version of every package.
+loss, backward policy and way of training, and most dynamics. They are equal before and after a
+change that is not to change any number, on one machine with one version of every package.
 """
 
 import hashlib

@@ -64,11 +64,7 @@ def _with_few_options(command: Any) -> type[Any]:
 
 def problems(command: str) -> Sequence[str]:
     """The problems of a command that takes one; empty for others."""
-    if command in ("distribute", "stream"):
-        from pdai.commands.combine import USUAL
-
-        return tuple(USUAL)
-    if command not in ("train", "solve"):
+    if command not in ("train", "solve", "distribute", "stream"):
         return ()
     # Imported here, as other commands have no tasks.
     from fast.tasks import TASKS

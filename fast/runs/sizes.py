@@ -10,8 +10,9 @@ from fast.environments import AbstractEnvironment
 from fast.laws.enumeration import Precision
 from reference.contract.errors import InputError, plain
 from reference.contract.files import memory_of_machine
-from reference.problems.base import BYTES_PER_STATE
 
+# A lower bound of the bytes of a state in Python: its label, its number and its children.
+BYTES_PER_STATE = 200
 # Copies per parameter: value, gradient, two moments of Adam.
 COPIES = 4
 

@@ -41,7 +41,7 @@ class Plan(ABC):
                     f"{self.kind} with {name} = {value}: this command gives "
                     "each run its factors; leave the option out"
                 )
-        check_integer(self.kind, "the number of factors", self.parts, 2)
+        check_integer(self.kind, self.options.__name__.lower(), self.parts, 2)
         for name in self.in_turn:
             if (count := len(getattr(self, name))) > self.parts:
                 raise InputError(

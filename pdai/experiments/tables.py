@@ -146,7 +146,7 @@ def overview(every: Sequence[Results]) -> str:
 
 
 def _middle(sizes: Sequence[float], results: Results) -> str:
-    """The median of some sizes, of two ratios their geometric mean, as text; "" if there is none."""
+    """The median of some sizes, of two ratios the geometric mean, as text; "" if there is none."""
     known = [size for size in sizes if not isnan(size)]
     if known and results.sign > 0:
         known = [sqrt(median_low(known) * median_high(known))]

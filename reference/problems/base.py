@@ -17,8 +17,6 @@ RewardForm = Literal["product", "sum"]
 Order = Literal["any", "fixed"]
 
 MAX_NODES = 2_000_000
-# A lower bound of the bytes of a state in Python: its label, its number and its children.
-BYTES_PER_STATE = 200
 # Above this, a single fraction has a million bits.
 MAX_LOG_REWARD = 1_000_000
 

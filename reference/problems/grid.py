@@ -66,7 +66,7 @@ class Grid(Summed):
 
     @classmethod
     def minimal(cls) -> Self:
-        """A 4 x 4 grid: 16 terminal states, 82 trajectories."""
+        """A 4 x 4 grid: 16 terminal states, 69 trajectories."""
         return cls(4, 2)
 
     @classmethod

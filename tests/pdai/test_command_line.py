@@ -157,7 +157,7 @@ REFUSED = {
 # These show the command's options as well.
 EXPLAINED = {
     "train six6 --dynamic srwm": "--dynamic ... Perhaps you meant ... --dynamics",
-    "distribute grid": "sets, preference, syn, custom",
+    "distribute grid": "rewards of grid do not split into factors: choose sets, pref",
     "train lines --length x": "--length INT",
     "report runs/lines-gru-0 --output lines.html": "--out",
 }

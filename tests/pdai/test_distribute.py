@@ -463,13 +463,13 @@ test_plans_without_a_meaning_are_refused = refuses(
     (lambda: TINY.changed(p_b="lifted", frozen=NAMES[:1]), "p_b lifted with frozen runs"),
     (lambda: TINY.changed(replay="reward", frozen=NAMES[:1]), "replay reward with frozen"),
     (lambda: TINY.changed(warm=True), "warm with 0 frozen runs"),
-    (lambda: Distributed(TINY, 1), "the number of factors is 1, but must be"),
+    (lambda: Distributed(TINY, 1), "distribute: clients is 1, but must be"),
     (lambda: Distributed(TINY, 2, ("gru", "srwm", "markov")), "names 3, but there are 2"),
     (lambda: Streamed(TINY, 2, ("gru", "srwm", "markov")), "chunk_dynamics names 3, but"),
     (lambda: Distributed(TINY.changed(parts=2)), "distribute with parts = 2"),
     (lambda: Distributed(TINY, 2, ("gcn",)), "dynamics gcn on sets"),
     (lambda: Streamed(configure("preference", comparisons=2), 3), "a product of 2 factors"),
-    (lambda: Streamed(TINY, 0), "the number of factors is 0"),
+    (lambda: Streamed(TINY, 0), "stream: chunks is 0"),
     (lambda: Distributed(TINY, 2, ("GRU",)), r"dynamics is 'GRU', but must be one"),
     (lambda: Distributed(TINY, 2.0), "clients is 2.0, but must be an integer"),
     (lambda: Streamed(TINY, 2, anew=1), "anew is 1, but must be True or False"),
@@ -492,6 +492,15 @@ def test_runs_of_other_dynamics_and_losses_have_the_options_that_mean_something(
     chunks = Streamed(base, 2, ("srwm", "gru")).runs()
     assert chunks["chunk-0"].dynamics == base.dynamics
     assert chunks["chunk-1"].name_of("dynamics") == "gru"
+
+
+def test_clients_have_seeds_of_their_own_which_all_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = Distributed(TINY.changed(seeds=2), 2)
+    assert [plan.runs()[f"client-{k}"].run.seed for k in range(2)] == [2, 4]
+    monkeypatch.setattr(comparison, "spreads", lambda *_: None)
+    reports: Any = dict.fromkeys(plan.runs())
+    drawn = dict.fromkeys(["client-0", "client-1", "aggregate"], 2 * 600 * 16)
+    assert compare(plan, reports).trajectories == {**drawn, "direct": 3 * 2 * 600 * 16}
 
 
 def test_chunks_are_warm_where_their_network_is_that_of_the_chunk_before() -> None:

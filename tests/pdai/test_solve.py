@@ -284,6 +284,10 @@ def test_draws_have_the_law_of_the_target(tmp_path: Path) -> None:
         # Five standard deviations of a count.
         assert abs(counts[state] - 4_000 * p) < 5 * math.sqrt(4_000 * p)
     assert run.log_prob(["ab"])[0] == pytest.approx(math.log(weights["ab"] / sum(weights.values())))
+    # At random a sixth ends in "aa", which has no weight.
+    walk = {"ab": 1 / 3, "bb": 1 / 6, "cc": 1 / 3}
+    away = sum(abs(weights[x] / sum(weights.values()) - walk[x]) for x in walk)
+    assert run.report.uniform.tv.mean == pytest.approx((1 / 6 + away) / 2)
     assert drawn.log_p_b[drawn.states.index("ab")] == pytest.approx(-math.log(2))
     rewards = [Fork().log_reward(state) for state in drawn.states]
     assert drawn.log_reward.tolist() == pytest.approx(rewards)

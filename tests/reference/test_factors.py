@@ -105,7 +105,7 @@ class Coins:
 
     initial = ""
 
-    def __init__(self, odds: tuple[int, ...] = (2, 3), prior: int = 1):
+    def __init__(self, odds: tuple[int, ...] = (2, 3), prior: int | Fraction = 1):
         self.odds, self.prior = odds, prior
 
     def children(self, state: str) -> tuple[str, ...]:
@@ -139,6 +139,7 @@ def test_a_problem_of_ones_own_splits() -> None:
 test_parts_that_multiply_to_another_reward_are_refused = refuses(
     check_product,
     (Coins(prior=2), 2, 100, "Coins in 2 parts.* by 0 at 'tt', and by 1.38629 at 'hh', but"),
+    (Coins(prior=Fraction(1001, 1000)), 2, 100, "by 0 at 'tt', and by 0.001999 at 'hh', but"),
     # Too many states to list.
     (Coins((2,) * 12, prior=2), 2, 100, "Coins in 2 parts: .* such as a prior, into one part"),
 )

@@ -67,6 +67,22 @@ from verify.lib.gnn import added_edge, wl_policies
 from verify.lib.presets import MINIMAL, PAPER
 
 
+@pytest.mark.catches(
+    "In the fixed order a parent lacks the first place that is set, not the last.",
+    "reference/problems/base.py",
+    'return places[-1:] if order == "fixed"',
+    'return places[:1] if order == "fixed"',
+    only="ising-fixed-order",
+)
+@pytest.mark.parametrize("name", [name for name in MINIMAL if hasattr(MINIMAL[name](), "parents")])
+def test_parents_are_the_states_that_lead_to_a_state(name: str) -> None:
+    problem = MINIMAL[name]()
+    dag = enumerate_dag(problem)
+    for state, edges in zip(dag.labels, dag.in_edges, strict=True):
+        leading = Counter(dag.labels[dag.edges[e][0]] for e in edges)
+        assert Counter(problem.parents(state)) == leading
+
+
 def fractions(*values: Any) -> tuple[Fraction, ...]:
     return tuple(map(Fraction, values))
 
@@ -243,6 +259,7 @@ def test_pho4_prefers_low_energies_and_comes_from_the_users_file(tmp_path: Path)
     assert max(["AA", "AC", "CA", "CC"], key=problem.reward) == "AC"
     assert problem.reward("AC") == 10
     assert problem.reward("AA") == Fraction(1, 1000)
+    assert TableSequences.pho4(path, exponent=1).reward("CA") == 5
 
 
 def test_a_table_of_eleven_blocks_is_read_and_summed(tmp_path: Path) -> None:
@@ -280,6 +297,7 @@ def test_modes_of_sixteen_bits_are_at_most_twenty_five() -> None:
     assert len(modes) == len(set(modes)) <= 25
     assert all(len(mode) == 16 for mode in modes)
     assert BitSequences.paper(16) == BitSequences.paper(16) != BitSequences.random(16, seed=1)
+    assert BitSequences.random(16, exponent=20).exponent == 20
 
 
 @pytest.mark.catches(

@@ -33,6 +33,7 @@ from reference.contract.errors import InputError
 from reference.expressivity.coarse import action, block_of_cell, end_of_string
 from reference.posterior import Network
 from reference.problems import Grid, LazyRandomWalk, Lines, Order, Sets, SyntheticSequences
+from reference.problems.preference import Preference, Weights
 from verify.crosscheck.instances import DAGS, OBSERVED, PROBLEMS, make_instance
 from verify.lib import forks
 from verify.lib.all_dags import has_path
@@ -142,6 +143,24 @@ def test_a_task_hands_what_is_to_be_seen_to_the_environment(
         assert eqx.tree_equal(made[-1], make_environment(problem, **options))
     # Control: the option changes the environment.
     assert not eqx.tree_equal(*made)
+
+
+@pytest.mark.catches(
+    "A weight of the least value is seen as one that is not chosen yet.",
+    "fast/environments/preference.py",
+    "self._weights(state), state.values > 0",
+    "self._weights(state), state.values > 1",
+)
+@pytest.mark.parametrize("encoding", ["one-hot", "natural"])
+def test_weights_are_seen_by_their_values_and_by_which_are_chosen(encoding: Encoding) -> None:
+    def expected(label: Weights) -> list[float]:
+        of = label.components
+        if encoding == "natural":
+            return [*(w or 0 for w in of), *(w is not None for w in of)]
+        return [x for w in of for x in one_hot(-2 if w is None else w, range(-2, 2))]
+
+    problem = Preference.minimal()
+    assert not differs_from(seen(make_environment(problem, encoding), problem), expected)
 
 
 def paths(label: Network) -> Iterator[tuple[int, int]]:
