@@ -318,5 +318,5 @@ def _gradient_errors(loss: Loss, landscape: Landscape) -> list[float]:
     for own in {loss.reads_cache, False}:
         mean = jax.jit(training_gradient(*of, cached=own), compiler_options=HASTE)
         ours = np.asarray(ravel_pytree(learned(mean(landscape.sampler(vector))))[0])
-        errors.append(float(np.abs(exact - ours).max() / scale))
+        errors.append(float(jnp.abs(exact - ours).max() / scale))
     return errors

@@ -147,10 +147,10 @@ def overview(every: Sequence[Results]) -> str:
 
 def _middle(sizes: Sequence[float], results: Results) -> str:
     """The median of some sizes, of two ratios the geometric mean, as text; "" if there is none."""
-    known = [size for size in sizes if not isnan(size)]
-    if known and results.sign > 0:
-        known = [sqrt(median_low(known) * median_high(known))]
-    return _digits(median(known), is_difference=results.sign < 0) if known else ""
+    sized = [size for size in sizes if not isnan(size)]
+    if sized and results.sign > 0:
+        sized = [sqrt(median_low(sized) * median_high(sized))]
+    return _digits(median(sized), is_difference=results.sign < 0) if sized else ""
 
 
 def verdict(results: Results) -> str:

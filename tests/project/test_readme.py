@@ -268,16 +268,16 @@ def test_the_baseline_as_printed_is_counted() -> None:
     for ones, more in ((first, 5), (later, 6), (later + ends[places[3], kinds[2]], 10)):
         assert sum(biases.standing is kinds[0] for _, biases in ones) == more
         assert sum(biases.size < 1 for _, biases in ones) == len(ones) - 1
-    pair, places = ("Markovian, biases", "SRWM, biases"), OF["study:biases"].rows
-    of = [compared("study:biases", row, pair).standing for row in places if "sets" not in row]
-    assert [of.count(kind) for kind in kinds[:2]] == [3, 4]
+    pair, rows = ("Markovian, biases", "SRWM, biases"), OF["study:biases"].rows
+    of = {row: compared("study:biases", row, pair).standing for row in rows if "sets" not in row}
+    assert [[*of.values()].count(kind) for kind in kinds[:2]] == [3, 4]
     assert {one.row for one in LEFT if one.pair == pair} == {"sets, K = 16"}
     assert "| SRWM | both with biases, integers (study:biases) | 14 | 3 | 4 | 0, 0 |" in front
     assert "its network is ahead in 7 tasks of 14, and behind in 1. With biases in both" in TEXT
     assert "networks it is ahead in 3 of 14, behind in 4. One-hot, as printed, it is ahead" in TEXT
     assert "ahead in 1 of 14, behind in 7. After ten times the steps" in TEXT
     assert "integers in 8 of 14, behind in 1; one-hot in 1 of 14, behind in 2. In 6 of the" in TEXT
-    ahead = [row for row in places if compared("study:biases", row, pair).standing is kinds[0]]
+    ahead = [row for row, standing in of.items() if standing is kinds[0]]
     assert ahead == ["Syn-16, integers", "Syn-32, integers", "Laplace Lines, integers"]
     assert "leads stay: Syn-16, Syn-32 and Laplace Lines." in " ".join(front.split())
 
