@@ -317,6 +317,6 @@ def _gradient_errors(loss: Loss, landscape: Landscape) -> list[float]:
     errors = []
     for own in {loss.reads_cache, False}:
         mean = jax.jit(training_gradient(*of, cached=own), compiler_options=HASTE)
-        ours = np.asarray(ravel_pytree(learned(mean(landscape.sampler(vector))))[0])
+        ours = ravel_pytree(learned(mean(landscape.sampler(vector))))[0]
         errors.append(float(jnp.abs(exact - ours).max() / scale))
     return errors
