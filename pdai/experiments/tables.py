@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from itertools import product
 from math import exp, isnan, log, sqrt
-from statistics import fmean, median, median_high, median_low
+from statistics import fmean, median
 from typing import Any
 
 import pandas as pd
@@ -149,7 +149,7 @@ def _middle(sizes: Sequence[float], results: Results) -> str:
     """The median of some sizes, of two ratios the geometric mean, as text; "" if there is none."""
     sized = [size for size in sizes if not isnan(size)]
     if sized and results.sign > 0:
-        sized = [sqrt(median_low(sized) * median_high(sized))]
+        sized = [exp(median(map(log, sized)))]
     return _digits(median(sized), is_difference=results.sign < 0) if sized else ""
 
 
