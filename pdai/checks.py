@@ -45,8 +45,8 @@ def check(
         InputError: at the first rule that is broken, or if there is no check for it.
     """
     part = load_object(what, "part", "my_module:MyLoss") if isinstance(what, str) else what
-    is_environment = isinstance(part, AbstractEnvironment) or hasattr(part, "from_problem")
     kind = part if isinstance(part, type) else type(part)
+    is_environment = issubclass(kind, AbstractEnvironment) or hasattr(part, "from_problem")
     is_loss = issubclass(kind, Loss)
     unused = {"precision": None if is_environment else precision, "problem": is_loss and problem}
     unused |= {name: not is_loss and options.get(name) for name in ("seconds", "thorough")}

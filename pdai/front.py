@@ -51,11 +51,11 @@ def train(
     if log is not None:
         progress, logger = display.progress, log
         display = display._replace(progress=lambda *run: Logged(progress(*run), logger))
+    if environment is not None:
+        options["environment"] = name_of(environment)
     if isinstance(problem, TrainConfig):
         config = problem.changed(**options) if options else problem
     else:
-        if environment is not None:
-            options["environment"] = name_of(environment)
         kind, own = task_meant(problem)
         config = configure(kind, **{**own, **options})
     if config.run.out is None:

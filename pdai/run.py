@@ -4,6 +4,7 @@ import sys
 from collections.abc import Hashable, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,13 +32,15 @@ from fast.training.compose import TrainConfig
 from fast.training.options import check_seeds
 from fast.training.state import TrainState
 from pdai.show.progress import UNDRAWN
-from reference.contract.errors import InputError, check_integer, checked, nearest
+from reference.contract.errors import InputError, check_integer, checked, nearest, shown
 from reference.contract.files import InFolder, read_file, sha256
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Floats = npt.NDArray[np.float64]
+# What further steps do not change; they are trained in one round, without a goal.
+_KEPT = ("task", "dynamics", "p_b", "loss.needs_flow", "run.seeds", "run.precision", "run.tv")
 
 # The figures of a record that have one value per seed.
 BY_SEED = ("loss", "log_z", "tv")
@@ -229,7 +232,7 @@ class Run(InFolder):
 
     def further(self, steps: int, **options: Any) -> TrainConfig:
         """The configuration of further steps: the target is no longer annealed, unless asked."""
-        return self.config.changed(**{"anneal": 0.0, **options}, steps=steps)
+        return self.config.changed(**{"anneal": 0.0, "tv": 0.0, **options}, steps=steps)
 
     @checked
     def train(
@@ -245,6 +248,14 @@ class Run(InFolder):
         """
         folder = Path(out) if out else free_folder(self.folder)
         config = self.further(steps, out=folder, **options)
+        own = self.further(steps)
+        for name in _KEPT:
+            was, asked = attrgetter(name)(own), attrgetter(name)(config)
+            if was != asked:
+                raise InputError(
+                    f"{name.rpartition('.')[2]} is {shown(asked)}, but further steps keep "
+                    f"{shown(was)}: leave it out, or begin a new run with pdai.train"
+                )
         with self.arithmetic():
             setup, state = self.setup, self._saved[1]
             folder = create_run(config, state.policy(0), tables_digest(setup.environment))

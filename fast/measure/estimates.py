@@ -161,8 +161,8 @@ def estimated_report(
         log_z=on.log_z,
         log_z_is_learned=learned_log_z is not None,
         notes=(
-            f"FCS: p_T from {paths} backward trajectories a state; from half as many it is "
-            f"{max(on.biases):+.4f} higher at most",
+            f"FCS: p_T from {paths} backward trajectories a state"
+            + ("" if paths == "1" else f"; from half, {max(on.biases):+.4f} higher at most"),
             *([] if on.log_z is not None else [UNSEEN]),
             *([TOLD] if on.is_told else []),
             *([TOO_HIGH] if on.is_refuted else []),

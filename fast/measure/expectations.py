@@ -9,6 +9,7 @@ import numpy as np
 from fast.environments import AbstractEnvironment
 from fast.laws.enumeration import Enumeration, Floats
 from fast.laws.paths import drawn_terminals
+from fast.laws.terminal_law import TerminalLaw
 from fast.measure.report import Expectation
 from fast.measure.weights import mean_of, normalised
 from fast.policies.policy import Policy
@@ -26,22 +27,23 @@ def features_of(problem: Any) -> Features | None:
 
 
 def summed_expectations(
-    features: Features, enumeration: Enumeration, law: Floats, target: Floats
+    features: Features, enumeration: Enumeration, law: TerminalLaw, target: Floats
 ) -> tuple[Expectation, ...]:
-    """Exact expectations under a sampler's law and the target, on all terminal states.
+    """Expectations under a sampler's law and the target, summed over all terminal states.
 
     Args:
         features: names, and their values by terminal state.
         enumeration: the listed states, with their features and rewards.
-        law: p_T(x) by terminal.
+        law: p_T; a histogram's expectations have standard errors.
         target: R(x) / Z by terminal.
     """
     dag = enumeration.dag
     names, values = table(features, [dag.labels[x] for x in dag.terminals], is_bounded=False)
-    pairs = zip(names, law @ values, target @ values, strict=True)
-    return tuple(
-        Expectation(name, Estimate(float(p), 0.0), target=float(q)) for name, p, q in pairs
-    )
+    means = law.probabilities @ values
+    variances = np.maximum(law.probabilities @ values**2 - means**2, 0) / (law.samples or np.inf)
+    columns = (part.tolist() for part in (means, np.sqrt(variances), target @ values))
+    rows = zip(names, *columns, strict=True)
+    return tuple(Expectation(name, Estimate(mean, e), target=q) for name, mean, e, q in rows)
 
 
 def drawn_expectations(

@@ -20,8 +20,8 @@ MEAN_BEST = 20
 class Expectation:
     """The expectation of a feature under the sampler, and under the target where it is known.
 
-    That under the sampler is exact if it has no standard error; `weighted` is the mean by
-    importance weights, where trajectories are drawn.
+    That under the sampler has no standard error if the law is summed, or estimated from backward
+    trajectories, whose error in TV the report has; `weighted` is the mean by importance weights.
     """
 
     name: str

@@ -8,7 +8,7 @@ import numpy as np
 
 from fast.dynamics.base import DynamicsOptions
 from fast.laws.enumeration import Floats, Precision
-from fast.laws.terminal_law import law_of, target_law
+from fast.laws.terminal_law import TerminalLaw, law_of, target_law
 from fast.measure.estimates import CURVE_SAMPLES, curve_value, estimated_report, exact_terminals
 from fast.measure.expectations import drawn_expectations, features_of, summed_expectations
 from fast.measure.report import Expectation, Report
@@ -69,6 +69,7 @@ class Meter:
             for policy, log_z in zip(policies, np.asarray(state.sampler.log_z), strict=True)
         ]
         log_z = [float(x) for x in learned_log_z if x is not None] or None
+        laws: list[TerminalLaw] = []
         if enumeration is None or self._target is None:
             report, learned, target = estimated_report(
                 policies, log_z, environment, form, run.seed, run.law_samples, self._trained
@@ -87,19 +88,19 @@ class Meter:
             ]
             report = enumerated_report(policies, log_z, environment, enumeration, laws, run.seed)
             learned, target = np.stack([law.probabilities for law in laws]), self._target
-        expectations = self._expectations(policies[0], learned[0])
+        expectations = self._expectations(policies[0], laws)
         advice = hints(report, self._dynamics, run.precision, enumeration is not None)
         whole = replace(report, expectations=expectations, notes=(*report.notes, *advice))
         return whole, learned, target, [*map(str, setup.labels)]
 
-    def _expectations(self, policy: Any, law: Floats) -> tuple[Expectation, ...]:
+    def _expectations(self, policy: Any, laws: list[TerminalLaw]) -> tuple[Expectation, ...]:
         """Expectations of the problem's features, or of network features if Z is unknown."""
         setup, form = self._setup, self._setup.closed_form
         features = features_of(setup.problem)
         if setup.enumeration is not None and self._target is not None:
             if features is None:
                 return ()
-            return summed_expectations(features, setup.enumeration, law, self._target)
+            return summed_expectations(features, setup.enumeration, laws[0], self._target)
         if form is not None and features is None:
             return ()
         features = features or features_of(setup.environment)
@@ -123,7 +124,7 @@ def hints(
     sentences = []
     if report.terminals == 1:
         sentences.append(ONE_TERMINAL)
-    if is_listed and report.tv_kind != "float64" and not dynamics.is_markovian:
+    if is_listed and report.tv_kind != "float64" and dynamics.is_summable:
         sentences.append(
             f"the trajectories of {name_of_part('dynamics', dynamics)} are too many to sum; the "
             "law of a Markovian policy (--dynamics markov) is summed exactly here"

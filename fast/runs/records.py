@@ -109,8 +109,7 @@ def _sealed(folder: Path) -> tuple[str, ...]:
 def check_seal(folder: Path) -> None:
     """Checks that every file of a finished run is unchanged since the run ended.
 
-    Runs that are not finished have none. Raises InputError if one was changed
-    or is missing.
+    Runs that are not finished have none. Raises InputError if one was changed or is missing.
     """
     if not kind_of(folder / SEAL):
         return

@@ -18,8 +18,7 @@ from fast.stochastic.policy import StochasticPolicy, features_of
 class Noise(NamedTuple):
     """The random numbers of a batch: a standard normal vector per latent, and uniform ones.
 
-    The latter are on [0, 1), one per choice: first of the component of `xi`, then of the
-    actions.
+    The latter are on [0, 1), one per choice: first of the component of `xi`, then of actions.
     """
 
     uniform: Float[Array, "times batch"]

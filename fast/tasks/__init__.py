@@ -57,5 +57,5 @@ def task_meant(problem: Any) -> tuple[type[Task], dict[str, Any]]:
 
 def problem_meant(problem: Any) -> Any:
     """The problem of a task's name, with its default options; anything else as it is."""
-    named = isinstance(problem, str) and problem in TASKS
-    return TASKS[problem]().make_problem() if named else problem
+    is_name = isinstance(problem, str) and ":" not in problem
+    return task_meant(problem)[0]().make_problem() if is_name else problem

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from itertools import product
-from math import exp, isnan, log, sqrt
+from math import exp, isnan, log
 from statistics import fmean, median
 from typing import Any
 

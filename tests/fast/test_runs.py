@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,7 @@ def test_a_run_without_a_report_gets_that_of_any_other_later(
         refused("is not finished", lambda: run.report)
         goal = config.changed(out=tmp_path / "goal", tv=0.1)
         refused("tv is 0.1 and there is to be no", lambda: pdai.train(goal, report=False))
+        refused("environment", lambda: pdai.train(config, environment="nowhere:E"))
     resume(run.folder)
     figures, whole = (read_json(x / "report.json") for x in (run.folder, finished))
     assert {**figures, "seconds": 0} == {**whole, "seconds": 0}
@@ -333,8 +335,15 @@ def test_a_finished_run_is_trained_on_to_more_steps(run: Path, tmp_path: Path) -
     shown = answered.stdout
     assert "run folder: run-2" in shown
     assert parameters(further.folder) == parameters(tmp_path / "run-2")
-    refused = answer("train", "--resume", "run", "--steps", "200", cwd=tmp_path, expect=2)
-    assert "must be more than the 200 steps that the run" in refused.stderr
+    few = answer("train", "--resume", "run", "--steps", "200", cwd=tmp_path, expect=2)
+    assert "must be more than the 200 steps that the run" in few.stderr
+    for words, options in {
+        "seeds is 3, but further": {"seeds": 3},
+        "tv is 0.5, but further": {"tv": 0.5},
+        "needs_flow is True, but further": {"loss": "db"},
+        "task is .*, but further": {"target_seed": 9},
+    }.items():
+        refused(words, partial(load(run).train, 1, **options))
     (run / "seal.json").unlink()
     assert load(run).steps_until(300) == 100
 

@@ -137,6 +137,7 @@ REFUSED = {
     "reproduce tab:set": "no label of an experiment 'tab:set': did you mean tab:sets?",
     "inspect reference.problems:Gird": "has no attribute 'Gird': did you mean Grid?",
     "train lines --loss tbb": "loss is 'tbb' ... did you mean tb?",
+    "inspect gridd": "there is no problem 'gridd': did you mean grid?",
     "inspect .:.": "'.:.' does not name a problem",
     "check ..:x": "'..:x' does not name a part",
     "inspect builtins:int": "'builtins:int' cannot be called without arguments",

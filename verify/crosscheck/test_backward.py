@@ -173,3 +173,6 @@ def test_annealed_replay_draws_by_the_target_of_now_whatever_it_was_then(beta: f
     # By the ratio of Z, each time has the share of the states that it added.
     shares = sum(drawn[:7]), sum(drawn[7:])
     assert shares == pytest.approx((7 / 21, 14 / 21), abs=1e-3)
+    # A full buffer has as many states as places.
+    full = _drawn(_filled([(1.0, [4.0] * 8)] * 4, 16, weighed=True), beta, by_reward=False)
+    assert full[16:].tolist() == pytest.approx([1 / 16] * 16, abs=1e-3)

@@ -149,6 +149,7 @@ def test_exploration_falls_linearly_and_ends_where_the_configuration_says() -> N
         seen[step] = frequencies(first_actions(jnp.int32(step)), environment.actions)
         expected = (1 - epsilon) * p + epsilon / environment.actions
         assert np.abs(seen[step] - expected).max() <= TOLERANCE
+    assert exploration(config.changed(temperature=2.0).sampling, 100, jnp.int32(0)).temperature == 2
     # Control: the steps are told apart.
     assert np.abs(seen[0] - seen[25]).max() > 10 * TOLERANCE
     assert np.abs(seen[25] - seen[50]).max() > 10 * TOLERANCE

@@ -304,13 +304,16 @@ def test_one_backward_trajectory_is_drawn_where_p_b_is_certain(
     for what, value in (("SAMPLES", 100), ("ENOUGH", 0), ("FCS_BATCHES", 2), ("FCS_SIZE", 8)):
         monkeypatch.setattr(estimates, what, value)
     instance = make_instance(name)
-    policy, form = random_policy(instance.environment), closed_form(instance.problem)
-    report, law, _ = estimated_report([policy], None, instance.environment, form, SEED, 100)
+    form = closed_form(instance.problem)
+    policies = [random_policy(instance.environment, seed) for seed in range(2)]
+    report, laws, _ = estimated_report(policies, None, instance.environment, form, SEED, 100)
     assert report.notes[0].startswith(f"FCS: p_T from {paths} backward trajectories a state")
+    assert ("from half" in report.notes[0]) == (paths > 1)
     final = numbers_of(instance, random_terminals(instance.environment, 16, SEED))
-    p = exact_law(policy, instance.enumeration, float64=True).probabilities[final]
-    # Control: with several paths a state, what is drawn has an error.
-    assert (abs(law[0] - p / p.sum()).max() < 1e-6) == (paths == 1)
+    for policy, law in zip(policies, laws, strict=True):
+        p = exact_law(policy, instance.enumeration, float64=True).probabilities[final]
+        # Control: with several paths a state, what is drawn has an error.
+        assert (abs(law - p / p.sum()).max() < 1e-6) == (paths == 1)
 
 
 @pytest.mark.parametrize("shift", [0, 10])

@@ -1,5 +1,6 @@
 """Measurements where `Z` is unknown, against the same in exact numbers, enumerated."""
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 
 from fast.laws.enumeration import decode_all
-from fast.laws.terminal_law import target_law
+from fast.laws.terminal_law import TerminalLaw, target_law
 from fast.measure import estimates
 from fast.measure.estimates import drawn_batches, estimated_report
 from fast.measure.expectations import drawn_expectations, features_of, summed_expectations
@@ -56,12 +57,16 @@ def test_summed_expectations_are_the_probabilities_of_the_variables(instance: An
     features = features_of(instance.problem)
     assert features is not None
     p_t, pi = laws(instance)
-    expectations = summed_expectations(
-        features, instance.enumeration, np.array(p_t, float), target_law(instance.enumeration)
-    )
+    law, of_target = TerminalLaw(np.array(p_t, float), "exact"), target_law(instance.enumeration)
+    expectations = summed_expectations(features, instance.enumeration, law, of_target)
+    law = replace(law, samples=100)
+    drawn = summed_expectations(features, instance.enumeration, law, of_target)
     assert [x.name for x in expectations] == list(instance.problem.names)
     for i, value in enumerate(expectations):
-        assert value.sampler.mean == pytest.approx(float(chosen(instance, p_t, i)), abs=1e-12)
+        p = float(chosen(instance, p_t, i))
+        assert value.sampler.mean == pytest.approx(p, abs=1e-12)
+        assert value.sampler.standard_error == 0.0
+        assert drawn[i].sampler.standard_error == pytest.approx((p * (1 - p) / 100) ** 0.5)
         assert value.target == pytest.approx(float(chosen(instance, pi, i)), abs=1e-12)
         # The problem's own, which come from its closed form.
         assert value.target == pytest.approx(
