@@ -283,7 +283,7 @@ def test_inspect_prints_exact_figures_and_writes_a_picture(
         ("broken:Missing", "no attribute 'Missing'"),
         ("missing_module:Name", r"'missing_module' cannot be imported \([^;]* named '.*'\): run"),
         ("broken.py:Both", "does not name a problem"),
-        ("broken", "does not name a problem"),
+        ("broken", "there is no problem 'broken'"),
         ("syntax:It", r"'syntax' cannot be imported \(SyntaxError: invalid syntax"),
         ("zero:It", r"imported \(ZeroDivisionError: division by zero; .*zero.py, line 2"),
         ("leaving:It", r"cannot be imported \(SystemExit: 3; .*leaving.py, line 2"),
