@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import jax
 import numpy as np
@@ -141,6 +143,12 @@ def test_of_equal_weights_all_trajectories_count() -> None:
 
 
 @pytest.mark.crosscheck("fast.measure.estimates.drawn_batches")
+@pytest.mark.catches(
+    "Batches are of the first sampler's draws alone.",
+    "fast/measure/estimates.py",
+    "ends for policy in policies]",
+    "ends for policy in policies[:1]]",
+)
 def test_batches_are_of_different_states_that_were_drawn(instance: Any, uniform: Policy) -> None:
     environment = instance.environment
     states, size = drawn_batches([uniform], environment, 500, SEED)
@@ -152,3 +160,8 @@ def test_batches_are_of_different_states_that_were_drawn(instance: Any, uniform:
     few, size = drawn_batches([uniform], environment, 2, SEED)
     assert size <= 2
     assert len(jax.tree.leaves(few)[0]) == size * FCS_BATCHES
+    # Every sampler's draws count.
+    drawn = lambda x, *_: SimpleNamespace(ends=np.full((3, 1), x))  # noqa: E731
+    with patch.object(estimates, "forward_paths", drawn):
+        states, size = drawn_batches([1, 2], environment, 3, SEED)  # type: ignore[list-item]
+    assert (size, set(states.flat)) == (2, {1, 2})
