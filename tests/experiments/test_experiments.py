@@ -5,7 +5,7 @@ import math
 import os
 import re
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -606,6 +606,22 @@ def test_the_baseline_in_tv_is_as_its_finding_says() -> None:
         assert study.values(row, "SRWM").max() < floor + near
         assert study.values(row, "SRWM").min() > floor - 1e-6
         assert [*study.values(row, "Markovian")] == pytest.approx([linear] * 5, abs=0.001)
+
+
+def test_after_ten_times_the_steps_the_block_is_nowhere_ahead_of_biases() -> None:
+    ends = defaultdict[Any, list[str]](list)
+    for study in (OF["study:baseline"], OF["study:baseline_tv"]):
+        for row, name in product(study.rows, ("Markovian", "Markovian, biases")):
+            task, later = row.removesuffix(", 20,000 steps"), row.endswith("steps")
+            ends[name, later, Comparison(study, row, (name, "SRWM, block")).standing].append(task)
+    ahead = ends["Markovian", True, Standing.BETTER]
+    assert ahead == ["Syn-32, integers", "sets, K = 16", "sets, K = 24", "SIX6, integers"]
+    early, late = (ends["Markovian, biases", later, Standing.BETTER] for later in (False, True))
+    assert (early, late) == (["Syn-32, integers", "SIX6, integers"], [])
+    behind = ends["Markovian, biases", True, Standing.WORSE]
+    assert behind == ["SIX6, one-hot", "sinusoid, integers"]
+    page = " ".join((FOLDER / "questions.md").read_text().split())
+    assert "nowhere ahead any more, as it was after 2,000 steps on Syn-32 and SIX6" in page
 
 
 def test_with_ten_times_the_steps_a_gru_is_ahead_on_32_bits() -> None:
