@@ -273,8 +273,8 @@ def test_the_baseline_as_printed_is_counted() -> None:
     assert [[*of.values()].count(kind) for kind in kinds[:2]] == [3, 4]
     assert {one.row for one in LEFT if one.pair == pair} == {"sets, K = 16"}
     assert "| SRWM | both with biases, integers (study:biases) | 14 | 3 | 4 | 0, 0 |" in front
-    assert "its network is ahead on integers in 7 tasks of 14, behind in 1. With" in TEXT
-    assert "With biases in both networks it is ahead in 3, behind in 4; one-hot in 1 and 7" in TEXT
+    assert "ahead on integers in 7 tasks of 14, behind in 1; one-hot in 1 and 7. After" in TEXT
+    assert "With biases in both networks, on integers, it is ahead in 3, behind in 4." in TEXT
     assert "it is ahead on integers in 8, behind in 1; one-hot in 1 and 2. In 6 of" in TEXT
     ahead = [row for row, standing in of.items() if standing is kinds[0]]
     assert ahead == ["Syn-16, integers", "Syn-32, integers", "Laplace Lines, integers"]
